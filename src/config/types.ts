@@ -1,0 +1,53 @@
+/** The config after parsing: defaults applied, durations in ms, sizes in bytes, `~` expanded. */
+import type { Policy } from '../policy/compile.ts';
+
+export type ToolConfig = {
+  readonly binary: string;
+  readonly working_dir: string | null;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeout: number;
+  readonly max_output: number;
+  readonly max_concurrent: number;
+  /** Resolved default included: `git` for a binary named git unless `none`. */
+  readonly guard: 'git' | 'none';
+  readonly remotes: Readonly<Record<string, string>>;
+  readonly confine: 'auto' | 'none';
+  readonly home_files: readonly string[];
+};
+
+export type Config = {
+  readonly version: 1;
+  readonly mcp: {
+    readonly listen: { readonly host: string; readonly port: number };
+    readonly socket: string | null;
+    readonly token_env: string;
+    readonly token_file: string | null;
+    readonly allowed_cwd_roots: readonly string[];
+    readonly expose: 'tools' | 'run' | 'both';
+  };
+  readonly defaults: { readonly timeout: number; readonly max_output: number; readonly max_concurrent: number };
+  readonly scrub: {
+    readonly values_from_env: readonly string[];
+    readonly patterns: readonly { readonly name: string; readonly regex: string }[];
+  };
+  readonly tools: Readonly<Record<string, ToolConfig>>;
+  readonly requests: { readonly log: string };
+  readonly up: {
+    readonly runtime: 'auto' | 'devcontainer' | 'bubblewrap';
+    readonly harness_env: readonly string[];
+    readonly extra_roots: readonly string[];
+    readonly network: 'private' | 'host' | 'none';
+    readonly confine_install: 'auto' | 'none';
+    readonly base_image: string;
+  };
+};
+
+/** One frozen value per load; a call holds the snapshot that it began with. */
+export type Snapshot = {
+  /** Real path of the file. */
+  readonly file: string;
+  /** sha256 of the file's bytes, hex. */
+  readonly hash: string;
+  readonly config: Config;
+  readonly policy: Policy;
+};

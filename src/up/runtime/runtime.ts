@@ -63,7 +63,8 @@ export interface Started {
 
 export interface Runtime {
   readonly name: RuntimeName;
-  available(): Promise<Availability>;
+  /** `baseImage`: what a Dev Container would be built from; others ignore it. */
+  available(options: { baseImage: string }): Promise<Availability>;
   describe(spec: LaunchSpec): Promise<Description>;
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;

@@ -1,0 +1,70 @@
+/**
+ * How wraptool speaks. Data goes to stdout, everything else to stderr; messages are lower case without a full
+ * stop; an error comes first, then its problems one per line, then a hint. Colours respect NO_COLOR and the TTY.
+ */
+import { styleText } from 'node:util';
+import { WraptoolError, errorCodes } from '../errors.ts';
+import { escapeHostile } from './hostile.ts';
+
+let quiet = false;
+
+/** Silences notes (`--quiet`); errors are always said. */
+export function setQuiet(value: boolean): void {
+  quiet = value;
+}
+
+function paint(style: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(style, text, { stream: process.stderr, validateStream: true });
+}
+
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A remark for the operator on stderr. */
+export function note(text: string): void {
+  if (!quiet) process.stderr.write(`${paint('dim', 'wraptool:')} ${text}\n`);
+}
+
+export function warn(text: string): void {
+  process.stderr.write(`${paint('yellow', 'warning:')} ${text}\n`);
+}
+
+/** Prints an error in the form the caller asked for and returns the exit code that belongs to it. */
+export function printError(error: unknown, options: { json: boolean; exit?: number }): number {
+  const known =
+    error instanceof WraptoolError
+      ? error
+      : new WraptoolError('internal', error instanceof Error ? error.message : String(error), {
+          cause: error,
+          hint: 'this is a fault of wraptool itself: please report it with the output of the same command under WRAPTOOL_DEBUG=1',
+        });
+  const exit = options.exit ?? errorCodes[known.code].exit;
+  if (options.json) {
+    const body = { code: known.code, message: known.message, hint: known.hint ?? null };
+    printJson({ error: known.problems.length === 0 ? body : { ...body, problems: known.problems } });
+    return exit;
+  }
+  const lines = [`${paint('red', 'error:')} ${escapeHostile(known.message)}`];
+  for (const problem of known.problems) lines.push(`  ${escapeHostile(problem)}`);
+  if (known.hint !== undefined) lines.push(`${paint('cyan', 'hint:')} ${escapeHostile(known.hint)}`);
+  if (process.env['WRAPTOOL_DEBUG'] === '1' && error instanceof Error) lines.push(error.stack ?? '');
+  process.stderr.write(`${lines.join('\n')}\n`);
+  return exit;
+}
+
+/** Rows as aligned columns, the first row being the head. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, index) => {
+      widths[index] = Math.max(widths[index] ?? 0, cell.length);
+    });
+  return rows
+    .map((row) => row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '))
+    .join('\n');
+}

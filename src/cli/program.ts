@@ -7,7 +7,10 @@ import { printError, setQuiet } from './voice.ts';
 type Entry = { readonly summary: string; readonly load: () => Promise<{ register(program: Command): void }> };
 
 export const commandTable: Readonly<Record<string, Entry>> = {
-  up: { summary: 'run a harness in a container, wired to its gateway', load: () => import('./commands/up.ts') },
+  up: {
+    summary: 'run a harness in a container, wired to its gateway',
+    load: () => import('./commands/up.ts'),
+  },
   ps: { summary: 'list sessions, and reclaim what dead ones left', load: () => import('./commands/ps.ts') },
   down: { summary: 'end a session', load: () => import('./commands/down.ts') },
   init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
@@ -49,7 +52,9 @@ export async function run(argv: readonly string[]): Promise<number> {
     const name = argv.find((word) => !word.startsWith('-'));
     const entry = name === undefined || !Object.hasOwn(commandTable, name) ? undefined : commandTable[name];
     if (entry) (await entry.load()).register(program);
-    else for (const [word, { summary }] of Object.entries(commandTable)) program.command(word, '').description(summary);
+    else
+      for (const [word, { summary }] of Object.entries(commandTable))
+        program.command(word, '').description(summary);
     inheritOutput(program);
     if (!entry && name !== undefined && name !== 'help') throw unknownCommand(name);
     if (argv.length === 0) {
@@ -91,7 +96,9 @@ function exitFor(argv: readonly string[], error: unknown): { exit?: number } {
 
 function usageHint(argv: readonly string[]): string {
   const name = argv.find((word) => !word.startsWith('-'));
-  return name !== undefined && Object.hasOwn(commandTable, name) ? `see wraptool ${name} --help` : 'see wraptool --help';
+  return name !== undefined && Object.hasOwn(commandTable, name)
+    ? `see wraptool ${name} --help`
+    : 'see wraptool --help';
 }
 
 function unknownCommand(name: string): WraptoolError {

@@ -65,6 +65,10 @@ export function table(rows: readonly (readonly string[])[]): string {
       widths[index] = Math.max(widths[index] ?? 0, cell.length);
     });
   return rows
-    .map((row) => row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '))
+    .map((row) =>
+      row
+        .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
+        .join('  '),
+    )
     .join('\n');
 }

@@ -35,19 +35,26 @@ export type GatewayStart = {
 export async function startGateway(start: GatewayStart): Promise<Gateway> {
   const log = await open(start.logFile, 'a', 0o600);
   try {
-    const child = spawn(process.execPath, [start.main, 'serve', '--session', start.name, '--config', start.config, '--json'], {
-      stdio: ['pipe', 'pipe', log.fd],
-      // A group of its own: the terminal's Ctrl-C is the harness's, not the gateway's.
-      detached: true,
-      env: { ...start.env, WRAPTOOL_TOKEN: start.token, WRAPTOOL_SESSION_DIR: start.dir },
-    });
+    const child = spawn(
+      process.execPath,
+      [start.main, 'serve', '--session', start.name, '--config', start.config, '--json'],
+      {
+        stdio: ['pipe', 'pipe', log.fd],
+        // A group of its own: the terminal's Ctrl-C is the harness's, not the gateway's.
+        detached: true,
+        env: { ...start.env, WRAPTOOL_TOKEN: start.token, WRAPTOOL_SESSION_DIR: start.dir },
+      },
+    );
     const ended = new Promise<GatewayEnd>((resolve) => {
       child.once('exit', (code, name) => resolve({ code, signal: name }));
       child.once('error', () => resolve({ code: null, signal: null }));
     });
     await ready(child, ended, start);
     const ref = await processRef(child.pid ?? 0);
-    if (ref === null) throw new WraptoolError('gateway_failed', 'the gateway ended right after it was ready', { hint: `see ${start.logFile}` });
+    if (ref === null)
+      throw new WraptoolError('gateway_failed', 'the gateway ended right after it was ready', {
+        hint: `see ${start.logFile}`,
+      });
     return { ref, ended, stop: () => stop(child, ref) };
   } finally {
     await log.close();
@@ -72,15 +79,25 @@ async function ready(child: ChildProcess, ended: Promise<GatewayEnd>, start: Gat
   if (first === 'ready') return;
   child.kill('SIGKILL');
   if (first instanceof WraptoolError) throw first;
-  const how = first === 'late' ? `was not ready within ${readyTimeoutMs / 1000} s` : `ended (${first.signal ?? `exit code ${first.code}`}) before it was ready`;
-  throw new WraptoolError('gateway_failed', `the gateway ${how}`, { hint: `its log: ${await tail(start.logFile)}` });
+  const how =
+    first === 'late'
+      ? `was not ready within ${readyTimeoutMs / 1000} s`
+      : `ended (${first.signal ?? `exit code ${first.code}`}) before it was ready`;
+  throw new WraptoolError('gateway_failed', `the gateway ${how}`, {
+    hint: `its log: ${await tail(start.logFile)}`,
+  });
 }
 
 /** The gateway speaks JSON lines on stdout: its ready event, or the error that kept it from starting. */
 function readLine(text: string): 'ready' | WraptoolError | null {
   const value = JSON.parse(text) as {
     event?: string;
-    error?: { code: ConstructorParameters<typeof WraptoolError>[0]; message: string; hint: string | null; problems?: string[] };
+    error?: {
+      code: ConstructorParameters<typeof WraptoolError>[0];
+      message: string;
+      hint: string | null;
+      problems?: string[];
+    };
   };
   if (value.event === 'ready') return 'ready';
   if (value.error === undefined) return null;

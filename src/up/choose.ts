@@ -10,19 +10,29 @@ export function parseRuntime(word: string): RuntimeName | 'auto' {
   if (word === 'auto') return 'auto';
   const found = runtimeNames.find((name) => name === word);
   if (found !== undefined) return found;
-  throw new WraptoolError('runtime_unknown', `there is no runtime "${word}"`, { hint: `there are: auto, ${runtimeNames.join(', ')}` });
+  throw new WraptoolError('runtime_unknown', `there is no runtime "${word}"`, {
+    hint: `there are: auto, ${runtimeNames.join(', ')}`,
+  });
 }
 
 /**
  * Candidates in order of strength with the reason for each that was passed over.
  * `last` is the runtime of the workspace's last session: `auto` never goes below it.
  */
-export async function chooseRuntime(asked: RuntimeName | 'auto', last: string | undefined, baseImage: string): Promise<Choice> {
+export async function chooseRuntime(
+  asked: RuntimeName | 'auto',
+  last: string | undefined,
+  baseImage: string,
+): Promise<Choice> {
   if (asked !== 'auto') {
     const runtime = createRuntime(asked);
     const found = await runtime.available({ baseImage });
     if (found.ok) return { runtime, why: 'asked for' };
-    throw new WraptoolError('runtime_unavailable', `the runtime "${asked}" cannot run here: ${found.reason}`, { hint: found.hint });
+    throw new WraptoolError(
+      'runtime_unavailable',
+      `the runtime "${asked}" cannot run here: ${found.reason}`,
+      { hint: found.hint },
+    );
   }
   const floor = runtimeNames.findIndex((name) => name === last);
   const passed: string[] = [];
@@ -34,9 +44,13 @@ export async function chooseRuntime(asked: RuntimeName | 'auto', last: string | 
     passed.push(`${name}: ${found.reason}`);
   }
   if (floor >= 0)
-    throw new WraptoolError('runtime_unavailable', `this workspace ran in "${last}" last time, which does not work now (${passed.join('; ')})`, {
-      hint: 'mend it, or name another one with --runtime',
-    });
+    throw new WraptoolError(
+      'runtime_unavailable',
+      `this workspace ran in "${last}" last time, which does not work now (${passed.join('; ')})`,
+      {
+        hint: 'mend it, or name another one with --runtime',
+      },
+    );
   throw new WraptoolError('runtime_unavailable', `no runtime works here (${passed.join('; ')})`, {
     hint: 'install bubblewrap ("apt-get install bubblewrap slirp4netns") or Docker',
   });

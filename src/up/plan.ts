@@ -21,7 +21,9 @@ export function newToken(): string {
 /** Host folder of the harness HOME: one per harness and workspace, or a shared one by name. */
 export function homePath(env: Env, harness: string, workspace: string, named: string | undefined): string {
   if (named !== undefined && !/^[a-z0-9][a-z0-9-]{0,31}$/.test(named))
-    throw new WraptoolError('usage', `"${named}" cannot be the name of a harness home`, { hint: 'use 1 to 32 of a-z, 0-9 and "-"' });
+    throw new WraptoolError('usage', `"${named}" cannot be the name of a harness home`, {
+      hint: 'use 1 to 32 of a-z, 0-9 and "-"',
+    });
   return path.join(stateDir(env), 'homes', harness, named ?? workspaceKey(workspace));
 }
 

@@ -49,7 +49,9 @@ export function checkName(name: string): string {
       hint: 'use 1 to 32 of a-z, 0-9 and "-", not "-" first',
     });
   if (reserved.has(name))
-    throw new WraptoolError('usage', `"${name}" is a reserved word and cannot be a session name`, { hint: 'choose another --name' });
+    throw new WraptoolError('usage', `"${name}" is a reserved word and cannot be a session name`, {
+      hint: 'choose another --name',
+    });
   return name;
 }
 
@@ -99,7 +101,10 @@ async function writeState(dir: string, state: SessionState): Promise<void> {
   await rename(temporary, path.join(dir, 'session.json'));
 }
 
-export type NewSession = Pick<SessionState, 'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes'>;
+export type NewSession = Pick<
+  SessionState,
+  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes'
+>;
 
 /**
  * Makes the session's folder; taking the folder's name is the lock on the session's.
@@ -113,7 +118,8 @@ export async function createSession(
   const parent = sessionsDir(env);
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const supervisor = await processRef(process.pid);
-  if (supervisor === null) throw new WraptoolError('internal', 'this process is not in /proc', { hint: 'mount /proc' });
+  if (supervisor === null)
+    throw new WraptoolError('internal', 'this process is not in /proc', { hint: 'mount /proc' });
   for (let number = 1; ; number += 1) {
     const chosen = name.given ?? (number === 1 ? name.proposed : `${name.proposed.slice(0, 28)}-${number}`);
     const dir = path.join(parent, chosen);
@@ -163,13 +169,19 @@ async function ownedFolder(dir: string, owner: { uid: number; gid: number }): Pr
 
 function checkSocketPath(socket: string, name: string): void {
   if (Buffer.byteLength(socket) <= longestSocketPath) return;
-  throw new WraptoolError('usage', `the socket's path is longer than the ${longestSocketPath} bytes that Linux allows: "${socket}"`, {
-    hint: `choose a name shorter than "${name}" with --name, or set XDG_RUNTIME_DIR to a shorter folder`,
-  });
+  throw new WraptoolError(
+    'usage',
+    `the socket's path is longer than the ${longestSocketPath} bytes that Linux allows: "${socket}"`,
+    {
+      hint: `choose a name shorter than "${name}" with --name, or set XDG_RUNTIME_DIR to a shorter folder`,
+    },
+  );
 }
 
 /** Sessions of which a folder is there, with whether their supervisor lives. A folder without a readable state is dead. */
-export async function listSessions(env: Env): Promise<{ session: Session | null; dir: string; alive: boolean }[]> {
+export async function listSessions(
+  env: Env,
+): Promise<{ session: Session | null; dir: string; alive: boolean }[]> {
   const parent = sessionsDir(env);
   let names: string[];
   try {
@@ -211,6 +223,9 @@ export async function findSession(env: Env, name: string): Promise<{ session: Se
   for (const { session, alive } of all) if (session?.state.name === name) return { session, alive };
   const names = all.map((entry) => path.basename(entry.dir));
   throw new WraptoolError('session_unknown', `there is no session "${name}"`, {
-    hint: names.length === 0 ? 'no session is there: "wraptool up HARNESS" starts one' : `there are: ${names.join(', ')}`,
+    hint:
+      names.length === 0
+        ? 'no session is there: "wraptool up HARNESS" starts one'
+        : `there are: ${names.join(', ')}`,
   });
 }

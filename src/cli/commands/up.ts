@@ -1,0 +1,85 @@
+import { createInterface } from 'node:readline/promises';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { WraptoolError } from '../../errors.ts';
+import { describeUp, up, type UpOptions, type UpWorld } from '../../up/run.ts';
+import { renderArgv } from '../hostile.ts';
+import { createStep } from '../steps.ts';
+import { note, printJson, printLine, warn } from '../voice.ts';
+
+type Flags = Omit<UpOptions, 'harness' | 'args'> & { dryRun?: boolean; json?: boolean; yolo?: boolean };
+
+export function register(program: Command): void {
+  program
+    .command('up')
+    .description('run a harness in a container, wired to its gateway')
+    .argument('<harness>', 'claude, shell, or a descriptor of your own')
+    .argument('[args...]', 'arguments of the harness, after --')
+    .option('--runtime <name>', 'auto, devcontainer or bubblewrap')
+    .option('--workspace <dir>', 'default: the top of the git work tree, else the current folder')
+    .option('--name <name>', 'name of the session')
+    .option('--home <name>', 'a harness home shared by several workspaces')
+    .option('--config <file>', 'config file')
+    .option('--harness-version <version>', 'another version than the checked one')
+    .option('--dry-run', 'print what would run, secrets masked')
+    .option('--json', 'errors and --dry-run as JSON')
+    .option('--yolo', "use the harness's own auto-approve flag")
+    .addHelpText(
+      'after',
+      '\nExamples:\n  wraptool up claude\n  wraptool up claude --runtime bubblewrap -- -p "run the tests"',
+    )
+    .action(async (harness: string, args: string[], flags: Flags) => {
+      process.title = 'wraptool-up';
+      const options: UpOptions = { ...flags, harness, args, yolo: flags.yolo ?? false };
+      if (flags.dryRun) await dryRun(options, flags.json ?? false);
+      else process.exitCode = await withConfig(options, () => up(options, world()));
+    });
+}
+
+async function dryRun(options: UpOptions, json: boolean): Promise<void> {
+  const description = await describeUp(options, world());
+  if (json) return printJson(description);
+  for (const entry of description) {
+    printLine(entry.argv === undefined ? entry.what : `${entry.what}: ${renderArgv(entry.argv)}`);
+    if (entry.detail !== undefined) printLine(JSON.stringify(entry.detail, null, 2).replaceAll(/^/gm, '  '));
+  }
+}
+
+function world(): UpWorld {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    main: fileURLToPath(
+      new URL(import.meta.url.endsWith('.ts') ? '../../main.ts' : '../../main.js', import.meta.url),
+    ),
+    step: createStep({ quiet: process.argv.includes('--quiet') }),
+    note,
+    warn,
+    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
+    stdio: 'inherit',
+  };
+}
+
+async function ask(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+/** Without a config: offers to write the starter on a terminal, then goes on; elsewhere the error stands. */
+async function withConfig(options: UpOptions, run: () => Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    const offer =
+      error instanceof WraptoolError && error.code === 'config_missing' && options.config === undefined;
+    if (!offer || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    if (!(await ask('there is no config yet: write a starter with read-only git rules?'))) throw error;
+    const { init } = await import('./init.ts');
+    await init({ env: process.env });
+    return run();
+  }
+}

@@ -1,0 +1,86 @@
+/** What other commands do with sessions: view, end, and reclaim what a dead one left. */
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { WraptoolError } from '../errors.ts';
+import { isAlive, signal, waitForEnd } from '../supervise/process.ts';
+import { parseRuntime } from './choose.ts';
+import { createRuntime } from './runtime/create.ts';
+import { findSession, listSessions, type Session } from './session.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type SessionView = {
+  readonly name: string;
+  readonly id: string;
+  readonly harness: string;
+  readonly runtime: string;
+  readonly workspace: string;
+  readonly created: string;
+  /** starting, running, ending, or what is wrong. */
+  readonly status: string;
+};
+
+/** An orderly teardown stops a container, which may take its grace period. */
+const endTimeoutMs = 15_000;
+
+export async function viewSessions(env: Env): Promise<SessionView[]> {
+  const views: SessionView[] = [];
+  for (const { session, alive } of await listSessions(env)) {
+    if (session === null || !alive) continue;
+    const { name, id, harness, runtime, workspace, created } = session.state;
+    views.push({ name, id, harness, runtime, workspace, created, status: await status(session) });
+  }
+  return views;
+}
+
+async function status(session: Session): Promise<string> {
+  const { gateway, gatewayFault, status: said } = session.state;
+  if (gatewayFault !== null) return `gateway ended (${gatewayFault})`;
+  if (gateway !== null && !(await isAlive(gateway))) return 'gateway ended';
+  return said;
+}
+
+/** Removes what sessions without a living supervisor left; one line for each thing removed. */
+export async function reclaimDead(env: Env): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { session, dir, alive } of await listSessions(env)) {
+    if (alive) continue;
+    if (session === null) {
+      await rm(dir, { recursive: true, force: true });
+      lines.push(`reclaimed the folder of "${path.basename(dir)}", which had no readable state`);
+    } else lines.push(...(await reclaim(session)));
+  }
+  return lines;
+}
+
+async function reclaim(session: Session): Promise<string[]> {
+  const { name, runtime, gateway, facts } = session.state;
+  const lines: string[] = [`reclaimed "${name}", whose supervisor is gone`];
+  if (gateway !== null && (await signal(gateway, 'SIGTERM'))) {
+    if (!(await waitForEnd(gateway, 2000))) await signal(gateway, 'SIGKILL');
+    lines.push(`ended its gateway (pid ${gateway.pid})`);
+  }
+  const known = parseRuntime(runtime);
+  if (known !== 'auto') lines.push(...(await createRuntime(known).reclaim({ name, facts })));
+  await session.remove();
+  return lines;
+}
+
+/** Asks the supervisor to end the session in order and waits; what is left then is reclaimed. */
+export async function endSession(env: Env, name: string): Promise<string[]> {
+  const { session, alive } = await findSession(env, name);
+  if (!alive) return reclaim(session);
+  const { supervisor } = session.state;
+  await signal(supervisor, 'SIGTERM');
+  if (await waitForEnd(supervisor, endTimeoutMs)) {
+    const left = (await listSessions(env)).find((entry) => entry.session?.state.id === session.state.id);
+    return left === undefined ? [] : reclaim(session);
+  }
+  throw new WraptoolError(
+    'runtime_failed',
+    `"${name}" did not end within ${endTimeoutMs / 1000} s (pid ${supervisor.pid})`,
+    {
+      hint: `end the process by hand, then "wraptool ps" reclaims what it left`,
+    },
+  );
+}

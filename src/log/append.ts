@@ -1,0 +1,115 @@
+/** The one writer of a log file: one file per process, one write per event, nothing queued. */
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import path from 'node:path';
+import { WraptoolError } from '../errors.ts';
+import { genesis, maxLineBytes, sealRecord } from './chain.ts';
+import type { LogEvent } from './record.ts';
+
+export interface Log {
+  /** Name of the file without its ending. */
+  readonly file: string;
+  readonly dir: string;
+  /** Writes one event and returns its seq, `<file>:<n>`. Throws WraptoolError log_unavailable; then nothing was recorded. */
+  append(event: LogEvent): string;
+  close(): void;
+}
+
+/** Decisions of people, and what they rest on, reach the disk before they are acknowledged. */
+const synced: ReadonlySet<LogEvent['event']> = new Set([
+  'requested',
+  'approved',
+  'denied',
+  'granted',
+  'revoked',
+  'restart',
+  'contamination',
+]);
+
+/** Opens a new file in `dir` (made 0700 if missing). */
+export function openLog(dir: string, options: { session: string | null } = { session: null }): Log {
+  const { fd, file, name } = create(dir);
+  let n = 0;
+  let size = 0;
+  let prev = genesis(file);
+  let broken: WraptoolError | null = null;
+
+  function append(event: LogEvent): string {
+    if (broken) throw broken;
+    const body = { n: n + 1, time: new Date().toISOString(), prev, session: options.session, ...event };
+    const { line, hash } = sealRecord(body);
+    const bytes = Buffer.from(`${line}\n`);
+    if (bytes.length > maxLineBytes) throw unavailable(name, `a record of ${bytes.length} bytes is too large`);
+    write(bytes, synced.has(event.event));
+    n += 1;
+    size += bytes.length;
+    prev = hash;
+    return `${file}:${n}`;
+  }
+
+  function write(bytes: Buffer, sync: boolean): void {
+    try {
+      const written = fs.writeSync(fd, bytes);
+      if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
+      if (sync) fs.fdatasyncSync(fd);
+    } catch (cause) {
+      undo(cause);
+      throw unavailable(name, (cause as Error).message, cause);
+    }
+  }
+
+  // A half-written record in the middle would break the chain: cut it off, or never write again.
+  function undo(cause: unknown): void {
+    try {
+      fs.ftruncateSync(fd, size);
+    } catch {
+      broken = unavailable(name, `an earlier write failed: ${(cause as Error).message}`, cause);
+    }
+  }
+
+  return {
+    file,
+    dir,
+    append,
+    close() {
+      if (broken?.message === closedMessage) return;
+      broken ??= new WraptoolError('log_unavailable', closedMessage);
+      fs.closeSync(fd);
+    },
+  };
+}
+
+const closedMessage = 'the log is closed';
+
+function create(dir: string): { fd: number; file: string; name: string } {
+  try {
+    fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const folder = fs.statSync(dir);
+    if ((folder.mode & 0o022) !== 0) throw new Error('others can write in that folder');
+    const stamp = new Date().toISOString().replaceAll(/[-:.Z]/g, '');
+    const file = `${stamp}-${process.pid}-${randomBytes(3).toString('hex')}`;
+    const name = path.join(dir, `${file}.jsonl`);
+    const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW } = fs.constants;
+    const fd = fs.openSync(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0o600);
+    syncFolder(dir);
+    return { fd, file, name };
+  } catch (cause) {
+    throw unavailable(dir, (cause as Error).message, cause);
+  }
+}
+
+function syncFolder(dir: string): void {
+  const fd = fs.openSync(dir, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function unavailable(where: string, why: string, cause?: unknown): WraptoolError {
+  return new WraptoolError('log_unavailable', `cannot write the log '${where}': ${why}`, {
+    hint: 'make the folder of `requests.log` writable for you alone, with free space; calls are refused until then',
+    cause,
+  });
+}

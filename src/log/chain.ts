@@ -1,0 +1,81 @@
+/** Hash chain within one file: each record carries the hash of the one before it, the first one that of the file's name. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const seal = /,"hash":"([0-9a-f]{64})"\}$/;
+
+/** No record is longer than this many bytes; a longer line is no record. */
+export const maxLineBytes = 1024 * 1024;
+
+/** `prev` of a file's first record: a renamed file does not verify. */
+export const genesis = (file: string) => sha256(`wraptool log ${file}`);
+
+/** One line (without newline) and its hash. The hash is over the bytes before it, so that no canonical form is needed. */
+export function sealRecord(body: Readonly<Record<string, unknown>>): { line: string; hash: string } {
+  const json = JSON.stringify(body);
+  const hash = sha256(json);
+  return { line: `${json.slice(0, -1)},"hash":"${hash}"}`, hash };
+}
+
+export type Problem = { readonly file: string; readonly line: number; readonly problem: string };
+export type FileReport = {
+  readonly file: string;
+  readonly records: number;
+  /** The last line is incomplete: its writer died while writing. Survivable, and said. */
+  readonly torn: boolean;
+  readonly head: string;
+  readonly problems: readonly Problem[];
+};
+
+/** Complete lines of a file; the last item is what follows the last newline, empty where nothing was torn. */
+export async function* linesOf(path: string, start = 0): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { start })) {
+    let data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+    for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10)) {
+      yield { line: data.toString('utf8', 0, end), bytes: end + 1, complete: true };
+      data = data.subarray(end + 1);
+    }
+    rest = Buffer.from(data);
+    if (rest.length > maxLineBytes) break;
+  }
+  if (rest.length > 0) yield { line: rest.toString('utf8'), bytes: rest.length, complete: false };
+}
+
+/** Checks one file: numbering, links and hashes. `file` is the name without its ending. */
+export async function verifyFile(path: string, file: string): Promise<FileReport> {
+  const problems: Problem[] = [];
+  let prev = genesis(file);
+  let records = 0;
+  let number = 0;
+  let torn = false;
+  for await (const { line, complete } of linesOf(path)) {
+    number += 1;
+    if (!complete) {
+      torn = true;
+      break;
+    }
+    const problem = judge(line, records + 1, prev);
+    if (typeof problem === 'string') {
+      problems.push({ file, line: number, problem });
+      // What follows a broken link cannot be placed: one problem says so.
+      break;
+    }
+    prev = problem.hash;
+    records += 1;
+  }
+  return { file, records, torn, head: prev, problems };
+}
+
+function judge(line: string, n: number, prev: string): string | { hash: string } {
+  const match = seal.exec(line);
+  const hash = match?.[1];
+  if (hash === undefined) return 'not a sealed record';
+  const body = `${line.slice(0, match?.index)}}`;
+  if (sha256(body) !== hash) return 'the record was changed: its hash does not match its content';
+  const facts = JSON.parse(body) as { n?: unknown; prev?: unknown };
+  if (facts.prev !== prev) return 'the chain is broken: a record before this one is missing, changed or out of place';
+  if (facts.n !== n) return `the record is numbered ${String(facts.n)} and should be ${n}`;
+  return { hash };
+}

@@ -1,0 +1,112 @@
+/** Readers of the log folder: the files of all processes as one sequence in the order of time. */
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { linesOf, verifyFile, type FileReport } from './chain.ts';
+import { parseRecord, type Entry, type LogEvent } from './record.ts';
+
+const ending = '.jsonl';
+const named = /^(\d{8}T\d{9})-\d+-[0-9a-f]{6}\.jsonl$/;
+
+/** Names (without ending) of the folder's log files, oldest first; a missing folder has none. */
+export async function logFiles(dir: string): Promise<string[]> {
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names
+    .filter((name) => named.test(name))
+    .toSorted()
+    .map((name) => name.slice(0, -ending.length));
+}
+
+const pathOf = (dir: string, file: string) => path.join(dir, file + ending);
+
+/** Entries of one file in order. Lines that are no record are left out: `verify` is what judges them. */
+export async function* readFile(dir: string, file: string): AsyncGenerator<Entry> {
+  for await (const { line, complete } of linesOf(pathOf(dir, file))) {
+    if (!complete) return;
+    const record = parseRecord(line);
+    if (record) yield { seq: `${file}:${record.n}`, record };
+  }
+}
+
+/** All entries, merged by time. A file is opened only when its turn comes: its name begins with its start. */
+export async function* readLog(dir: string): AsyncGenerator<Entry> {
+  const waiting = await logFiles(dir);
+  const open: { next: Entry; rest: AsyncGenerator<Entry> }[] = [];
+  for (;;) {
+    open.sort((a, b) => compare(a.next, b.next));
+    const first = open[0];
+    const candidate = waiting[0];
+    if (candidate !== undefined && (!first || startOf(candidate) <= stampOf(first.next))) {
+      waiting.shift();
+      const rest = readFile(dir, candidate);
+      const head = await rest.next();
+      if (!head.done) open.push({ next: head.value, rest });
+      continue;
+    }
+    if (!first) return;
+    yield first.next;
+    const following = await first.rest.next();
+    if (following.done) open.shift();
+    else first.next = following.value;
+  }
+}
+
+const startOf = (file: string) => file.slice(0, file.indexOf('-'));
+const stampOf = (entry: Entry) => entry.record.time.replaceAll(/[-:.Z]/g, '');
+
+function compare(a: Entry, b: Entry): number {
+  if (a.record.time !== b.record.time) return a.record.time < b.record.time ? -1 : 1;
+  return a.seq < b.seq ? -1 : 1;
+}
+
+export interface Follower {
+  /** Entries that appeared since the last poll, merged by time; the first poll gives all. */
+  poll(): Promise<Entry[]>;
+}
+
+/** Reads only what is new at each poll, and of it only the events named (default: all). */
+export function followLog(dir: string, events?: readonly LogEvent['event'][]): Follower {
+  // A quote inside a JSON string is escaped, so these bytes are always the key itself.
+  const wanted = events?.map((event) => `"event":"${event}"`);
+  const offsets = new Map<string, number>();
+  return {
+    async poll() {
+      const entries: Entry[] = [];
+      for (const file of await logFiles(dir)) {
+        let offset = offsets.get(file) ?? 0;
+        for await (const { line, bytes, complete } of linesOf(pathOf(dir, file), offset)) {
+          if (!complete) break;
+          offset += bytes;
+          if (wanted && !wanted.some((mark) => line.includes(mark))) continue;
+          const record = parseRecord(line);
+          if (record) entries.push({ seq: `${file}:${record.n}`, record });
+        }
+        offsets.set(file, offset);
+      }
+      return entries.toSorted(compare);
+    },
+  };
+}
+
+/** The story of one call: the record itself and all that refer to it. Null where there is no such record. */
+export async function story(dir: string, seq: string): Promise<Entry[] | null> {
+  const file = seq.slice(0, seq.lastIndexOf(':'));
+  if (!(await logFiles(dir)).includes(file)) return null;
+  const entries: Entry[] = [];
+  for await (const entry of readFile(dir, file)) entries.push(entry);
+  const asked = entries.find((entry) => entry.seq === seq);
+  if (!asked) return null;
+  const root = callOf(asked) ?? seq;
+  return entries.filter((entry) => entry.seq === root || callOf(entry) === root);
+}
+
+const callOf = ({ record }: Entry): string | null => ('call' in record ? record.call : null);
+
+/** Verifies every file of the folder. */
+export async function verifyLog(dir: string): Promise<FileReport[]> {
+  const reports: FileReport[] = [];
+  for (const file of await logFiles(dir)) reports.push(await verifyFile(pathOf(dir, file), file));
+  return reports;
+}

@@ -1,0 +1,168 @@
+/** The closed union of log events. `n`, `time`, `prev` and `hash` are the writer's; everything else is one event's facts. */
+import { z } from 'zod';
+
+const seq = z.string().max(200);
+const text = z.string();
+const words = z.array(z.string());
+const actor = z.string();
+
+/** argv as the client gave it, scrubbed; cut (and said so by `argv_cut`) where it is larger than a record may be. */
+const asked = { argv: words.nullable(), argv_cut: z.boolean().optional() };
+
+const received = z.strictObject({
+  event: z.literal('received'),
+  /** Registered MCP name. */
+  name: text,
+  tool: text.nullable(),
+  ...asked,
+  client: text,
+  mcp_session: text.nullable(),
+  key: text.nullable(),
+});
+
+const decided = z.strictObject({
+  event: z.literal('decided'),
+  call: seq,
+  decision: z.enum(['allow', 'deny']),
+  reason: text.nullable(),
+  detail: text.nullable(),
+  tool: text,
+  subcommand: words,
+  ...asked,
+  cwd: text.nullable(),
+  rule: z.strictObject({ file: text, line: z.number(), effect: z.enum(['allow', 'deny']) }).nullable(),
+  /** Hash of the config that decided. */
+  config: text,
+});
+
+const finished = z.strictObject({
+  event: z.literal('finished'),
+  call: seq,
+  outcome: z.enum(['exited', 'refused', 'failed', 'answered']),
+  exit_code: z.number().nullable(),
+  signal: text.nullable(),
+  timed_out: z.boolean(),
+  cancelled: z.boolean(),
+  truncated: z.boolean(),
+  duration_ms: z.number(),
+  output_chars: z.number(),
+  detail: text.nullable(),
+});
+
+const requested = z.strictObject({
+  event: z.literal('requested'),
+  id: z.string().regex(/^req_[0-9a-f]{8}$/),
+  /** sha256 over what is asked: equal requests have equal digests. */
+  digest: text,
+  tool: text,
+  subcommand: words,
+  flags: words,
+  args: words.nullable(),
+  call: seq.nullable(),
+  rationale: text,
+  enables: text.nullable(),
+  client: text,
+});
+
+const approved = z.strictObject({
+  event: z.literal('approved'),
+  id: text,
+  actor,
+  scope: z.enum(['apply', 'once', 'uses', 'for', 'session']),
+  digest: text,
+  verdict: z.enum(['allow', 'deny']).nullable(),
+});
+const denied = z.strictObject({ event: z.literal('denied'), id: text, actor, reason: text });
+const granted = z.strictObject({
+  event: z.literal('granted'),
+  grant: text,
+  id: text.nullable(),
+  actor,
+  session_id: text.nullable(),
+  expires: text.nullable(),
+  uses: z.number().nullable(),
+});
+const revoked = z.strictObject({ event: z.literal('revoked'), grant: text, actor, reason: text.nullable() });
+
+const reload = z.strictObject({
+  event: z.literal('reload'),
+  result: z.enum(['loaded', 'kept', 'swapped']),
+  config: text,
+  detail: text.nullable(),
+});
+const up = z.strictObject({
+  event: z.literal('up'),
+  namespace: text,
+  what: z.enum(['gateway', 'session']),
+  pid: z.number(),
+  facts: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+});
+const down = z.strictObject({
+  event: z.literal('down'),
+  namespace: text,
+  what: z.enum(['gateway', 'session']),
+  pid: z.number(),
+  cause: text,
+});
+const restart = z.strictObject({
+  event: z.literal('restart'),
+  namespace: text,
+  actor,
+  mode: text,
+  result: text,
+  reason: text.nullable(),
+  action_id: text.nullable(),
+});
+const contamination = z.strictObject({
+  event: z.literal('contamination'),
+  namespace: text,
+  reason: text,
+  detail: text.nullable(),
+});
+
+export const eventSchema = z.discriminatedUnion('event', [
+  received,
+  decided,
+  finished,
+  requested,
+  approved,
+  denied,
+  granted,
+  revoked,
+  reload,
+  up,
+  down,
+  restart,
+  contamination,
+]);
+
+const sealed = z.object({
+  /** 1-based place in its file. */
+  n: z.number().int().positive(),
+  /** ISO 8601, UTC, milliseconds. */
+  time: z.iso.datetime(),
+  prev: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Name of the `up` session, null for a bare gateway or a command. */
+  session: z.string().nullable(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+
+export type LogEvent = z.infer<typeof eventSchema>;
+export type LogRecord = z.infer<typeof sealed> & LogEvent;
+export type Entry = { readonly seq: string; readonly record: LogRecord };
+
+/** One line of a log file to its record; null where the line is none. */
+export function parseRecord(line: string): LogRecord | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  const head = sealed.safeParse(value);
+  if (!head.success) return null;
+  const { n: _n, time: _time, prev: _prev, session: _session, hash: _hash, ...rest } = value as Record<string, unknown>;
+  const event = eventSchema.safeParse(rest);
+  return event.success ? { ...head.data, ...event.data } : null;
+}

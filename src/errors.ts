@@ -3,26 +3,90 @@
  * Every code has a line in docs/errors.md. Policy reason codes are a vocabulary of their own (policy/types.ts).
  */
 export const errorCodes = {
-  usage: { exit: 2, summary: 'the command line is wrong' },
-  config_invalid: { exit: 2, summary: 'the config file has errors' },
-  config_missing: { exit: 2, summary: 'there is no config file' },
-  unsafe_location: { exit: 2, summary: 'a file that must be the operator’s could be written by somebody else' },
-  binary_invalid: { exit: 2, summary: 'a configured binary is missing, not executable, or agent-writable' },
-  harness_unknown: { exit: 2, summary: 'there is no harness of that name' },
-  harness_invalid: { exit: 2, summary: 'a harness descriptor has errors' },
-  harness_install_failed: { exit: 1, summary: 'the harness could not be installed' },
-  runtime_unknown: { exit: 2, summary: 'there is no runtime of that name' },
-  runtime_unavailable: { exit: 1, summary: 'the runtime cannot run on this machine' },
-  runtime_failed: { exit: 1, summary: 'the runtime started and failed' },
-  confine_unavailable: { exit: 1, summary: 'bubblewrap cannot confine here' },
-  network_unavailable: { exit: 1, summary: 'a private network cannot be made here' },
-  workspace_refused: { exit: 2, summary: 'that folder cannot be a workspace' },
-  session_exists: { exit: 2, summary: 'a session of that name is running' },
-  session_unknown: { exit: 2, summary: 'there is no session of that name' },
-  address_in_use: { exit: 1, summary: 'the address is taken' },
-  gateway_failed: { exit: 1, summary: 'the gateway did not start or ended' },
-  log_unavailable: { exit: 1, summary: 'the log cannot be written' },
-  internal: { exit: 1, summary: 'a fault of wraptool itself' },
+  usage: { exit: 2, summary: 'the command line is wrong', mend: 'see `wraptool COMMAND --help`' },
+  config_invalid: {
+    exit: 2,
+    summary: 'the config file has errors',
+    mend: 'mend the places that are listed; `wraptool config check` shows them again',
+  },
+  config_missing: { exit: 2, summary: 'there is no config file', mend: '`wraptool init` writes a starter' },
+  unsafe_location: {
+    exit: 2,
+    summary: 'a file that must be the operator’s could be written by somebody else',
+  },
+  binary_invalid: {
+    exit: 2,
+    summary: 'a configured binary is missing, not executable, or agent-writable',
+    mend: 'name an ELF file or a script with a `#!` line that only root or you can write',
+  },
+  harness_unknown: { exit: 2, summary: 'there is no harness of that name', mend: '`wraptool harness list`' },
+  harness_invalid: {
+    exit: 2,
+    summary: 'a harness descriptor has errors',
+    mend: 'mend the descriptor at the place that is named',
+  },
+  harness_install_failed: {
+    exit: 1,
+    summary: 'the harness could not be installed',
+    mend: 'read the reason; `--harness-version` takes another version',
+  },
+  home_unsafe: { exit: 2, summary: 'the harness HOME holds a link or a special file where wraptool writes' },
+  runtime_unknown: {
+    exit: 2,
+    summary: 'there is no runtime of that name',
+    mend: 'auto, devcontainer or bubblewrap',
+  },
+  runtime_unavailable: {
+    exit: 1,
+    summary: 'the runtime cannot run on this machine',
+    mend: 'install or start what is missing, or name another one with `--runtime`',
+  },
+  runtime_failed: {
+    exit: 1,
+    summary: 'the runtime started and failed',
+    mend: 'read the reason, then start again',
+  },
+  confine_unavailable: {
+    exit: 1,
+    summary: 'bubblewrap cannot confine here',
+    mend: 'install bubblewrap and allow user namespaces',
+  },
+  network_unavailable: {
+    exit: 1,
+    summary: 'a private network cannot be made here',
+    mend: 'install slirp4netns or passt, or set `up.network`',
+  },
+  workspace_refused: {
+    exit: 2,
+    summary: 'that folder cannot be a workspace',
+    mend: 'name a project folder with `--workspace`',
+  },
+  session_exists: {
+    exit: 2,
+    summary: 'a session of that name is running',
+    mend: '`wraptool down NAME`, or another `--name`',
+  },
+  session_unknown: { exit: 2, summary: 'there is no session of that name', mend: '`wraptool ps`' },
+  address_in_use: {
+    exit: 1,
+    summary: 'the address is taken',
+    mend: 'another address in `mcp.listen`, or end what holds it',
+  },
+  gateway_failed: {
+    exit: 1,
+    summary: 'the gateway did not start or ended',
+    mend: 'read its log in the session’s folder',
+  },
+  log_unavailable: {
+    exit: 1,
+    summary: 'the log cannot be written',
+    mend: 'make the folder of `requests.log` writable',
+  },
+  internal: {
+    exit: 1,
+    summary: 'a fault of wraptool itself',
+    mend: 'report it with the output under `WRAPTOOL_DEBUG=1`',
+  },
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -1,12 +1,14 @@
 /** What a descriptor yields for one run. */
 import type { Bind } from '../confine/types.ts';
 
-/** A file to be written into the harness HOME (path relative to it) or mounted read-only (absolute path inside). */
+/** A file of one run; `path` is relative to the harness HOME, or to the folder of session files. */
 export type InjectedFile = {
   readonly path: string;
   readonly content: string;
-  /** home: seeded into the harness HOME; session: written to the session's folder (0600) and mounted read-only. */
+  /** home: seeded into the harness HOME; session: made new in the session’s folder (0600), mounted read-only. */
   readonly where: 'home' | 'session';
+  /** json: in the HOME it is merged into what is there. */
+  readonly format: 'json' | 'text';
 };
 
 export type Injection = {

@@ -1,0 +1,129 @@
+/** The descriptor's schema: what harnesses/NAME.yaml may say, and nothing else. */
+import { z } from 'zod';
+import { placeholders, type Placeholder } from './template.ts';
+
+type Kind = Placeholder['kind'];
+type Json = z.infer<ReturnType<typeof z.json>>;
+
+const meaning: Readonly<Record<Kind, string>> = {
+  place: 'a path',
+  token: 'the token',
+  env: 'a variable of the host',
+  'env-tail': 'the end of a variable of the host',
+  unknown: 'unknown',
+};
+
+/** A complaint about the first placeholder that is not one of `allowed`, or null. */
+function misplaced(text: string, allowed: readonly Kind[], where: string): string | null {
+  for (const { text: found, kind } of placeholders(text)) {
+    if (kind === 'unknown') return `unknown placeholder "${found}"`;
+    if (!allowed.includes(kind)) return `"${found}" is ${meaning[kind]} and may not stand in ${where}`;
+  }
+  return null;
+}
+
+const noNul = z.string().refine((text) => !text.includes('\0'), 'expected text without NUL');
+
+function template(allowed: readonly Kind[], where: string): z.ZodType<string> {
+  return noNul.superRefine((text, context) => {
+    const message = misplaced(text, allowed, where);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+}
+
+// A command line can be read by every user of the host, so no credential may come near it.
+const argument = template(['place'], 'a command line');
+const envValue = template(['place', 'token', 'env', 'env-tail'], 'a variable');
+
+const envName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable');
+const npmName = z
+  .string()
+  .regex(/^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/, 'expected the name of an npm package');
+export const versionShape = /^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$/;
+
+const relativePath = z
+  .string()
+  .refine(
+    (text) =>
+      text !== '' &&
+      text.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0')),
+    'expected a relative path without "." and ".."',
+  );
+
+function strings(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(strings);
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([key, item]) => [key, ...strings(item)]);
+  return [];
+}
+
+const file = z
+  .strictObject({
+    /** home: merged into the harness HOME; session: made new for each run, mode 0600, mounted read-only. */
+    where: z.enum(['home', 'session']),
+    path: relativePath,
+    json: z.record(z.string(), z.json()).optional(),
+    text: noNul.optional(),
+  })
+  .superRefine((entry, context) => {
+    if ((entry.json === undefined) === (entry.text === undefined))
+      context.addIssue({ code: 'custom', message: 'expected either "json" or "text"' });
+    if (entry.where === 'session' && entry.path.includes('/'))
+      context.addIssue({ code: 'custom', path: ['path'], message: 'expected a file name without "/"' });
+    const allowed: Kind[] =
+      entry.where === 'home' ? ['place', 'env-tail'] : ['place', 'token', 'env', 'env-tail'];
+    for (const text of entry.json === undefined ? [entry.text ?? ''] : strings(entry.json)) {
+      const message = misplaced(text, allowed, `a file of the harness HOME`);
+      if (message === null) continue;
+      context.addIssue({ code: 'custom', path: [entry.json === undefined ? 'text' : 'json'], message });
+    }
+  });
+
+/** What is added to a run: argv after the command, variables, files. */
+const layer = z.strictObject({
+  args: z.array(argument).default([]),
+  env: z.record(envName, envValue).default({}),
+  files: z.array(file).default([]),
+});
+const emptyLayer = { args: [], env: {}, files: [] };
+
+export const descriptorSchema = z.strictObject({
+  version: z.literal(1),
+  name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected 1 to 32 of a-z, 0-9 and "-", a letter first'),
+  title: z.string().min(1).max(80),
+  install: z
+    .strictObject({
+      npm: z.strictObject({
+        package: npmName,
+        /** Exact, and the one that the descriptor was checked with. */
+        version: z.string().regex(versionShape, 'expected an exact version such as 1.2.3'),
+        /** Registry integrity by package name, compared for exactly that version before any script runs. */
+        integrity: z
+          .record(npmName, z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'expected sha512-…'))
+          .default({}),
+        /** Packages whose install scripts run; no others do. */
+        scripts: z.array(npmName).default([]),
+        /** Whether those scripts get the private network; without it they have none. */
+        scripts_network: z.boolean().default(false),
+      }),
+    })
+    .optional(),
+  /** argv inside the runtime; the first word is absolute once filled. */
+  command: z
+    .array(argument)
+    .min(1)
+    .refine((words) => /^(\/|%\{(harness|node)\})/.test(words[0] ?? ''), 'expected an absolute path first'),
+  known_env: z.record(envName, z.enum(['secret', 'plain'])).default({}),
+  run: layer.default(emptyLayer),
+  when_env: z.record(envName, layer).default({}),
+  yolo: layer.default(emptyLayer),
+  /** argv that makes it answer one prompt and end; documentation for people and tests. */
+  one_shot: z.array(z.string()).default([]),
+  /** Whether it takes up a changed list of tools while it runs. */
+  list_changed: z.boolean(),
+});
+
+export type DescriptorData = z.infer<typeof descriptorSchema>;
+export type Layer = z.infer<typeof layer>;
+export type FileSeed = z.infer<typeof file>;

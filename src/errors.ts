@@ -12,7 +12,8 @@ export const errorCodes = {
   config_missing: { exit: 2, summary: 'there is no config file', mend: '`wraptool init` writes a starter' },
   unsafe_location: {
     exit: 2,
-    summary: 'a file that must be the operator’s could be written by somebody else',
+    summary: 'others could write, or an agent could reach, a file of the operator',
+    mend: 'move the file, or take the write permission from others (`chmod go-w`)',
   },
   binary_invalid: {
     exit: 2,
@@ -30,7 +31,11 @@ export const errorCodes = {
     summary: 'the harness could not be installed',
     mend: 'read the reason; `--harness-version` takes another version',
   },
-  home_unsafe: { exit: 2, summary: 'the harness HOME holds a link or a special file where wraptool writes' },
+  home_unsafe: {
+    exit: 2,
+    summary: 'the harness HOME holds a link or a special file where wraptool writes',
+    mend: 'look at it, remove it, start again',
+  },
   runtime_unknown: {
     exit: 2,
     summary: 'there is no runtime of that name',
@@ -87,7 +92,7 @@ export const errorCodes = {
     summary: 'a fault of wraptool itself',
     mend: 'report it with the output under `WRAPTOOL_DEBUG=1`',
   },
-} as const;
+} as const satisfies Record<string, { exit: 1 | 2 | 3; summary: string; mend: string }>;
 
 export type ErrorCode = keyof typeof errorCodes;
 

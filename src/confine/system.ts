@@ -1,0 +1,103 @@
+import { lstatSync, readlinkSync } from 'node:fs';
+
+/** What every program needs of the host's /etc, and nothing with a secret in it (no ssl/private, no shadow). */
+const etc = [
+  'passwd',
+  'group',
+  'nsswitch.conf',
+  'hosts',
+  'host.conf',
+  'protocols',
+  'services',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'timezone',
+  'os-release',
+  'alternatives',
+  'terminfo',
+  'gitconfig',
+  'mime.types',
+  'ca-certificates',
+  'ssl/certs',
+  'ssl/openssl.cnf',
+  'ssl/cert.pem',
+  'pki/tls/certs',
+  'pki/tls/cert.pem',
+  'pki/tls/openssl.cnf',
+  'pki/ca-trust/extracted',
+  'crypto-policies',
+];
+
+/** Folders and files of a fresh /proc that uid 0 may read or write without any capability. */
+const procFolders = ['acpi', 'asound', 'driver', 'fs', 'scsi'];
+const procFiles = [
+  'kcore',
+  'keys',
+  'key-users',
+  'kallsyms',
+  'kmsg',
+  'latency_stats',
+  'sched_debug',
+  'timer_list',
+];
+
+const MiB = 1024 * 1024;
+
+/** Options for the base system: /usr with its links, the narrow /etc, /proc, /dev, private /tmp and /run. */
+export function baseSystem(options: {
+  hostResolver: boolean;
+  asRoot: boolean;
+  tmpBytes: number | null;
+}): string[] {
+  const out = ['--ro-bind', '/usr', '/usr', ...topLinks(), '--dir', '/etc'];
+  for (const name of etc) out.push('--ro-bind-try', `/etc/${name}`, `/etc/${name}`);
+  if (options.hostResolver) out.push('--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf');
+  out.push('--proc', '/proc');
+  if (options.asRoot) out.push(...maskedProc());
+  out.push('--dev', '/dev', ...shared('/dev/shm', '1777', 512 * MiB), '--remount-ro', '/dev');
+  out.push(...shared('/tmp', '1777', options.tmpBytes), ...shared('/run', '0755', 64 * MiB));
+  out.push('--dir', '/var', '--symlink', '/tmp', '/var/tmp');
+  return out;
+}
+
+function shared(path: string, perms: string, bytes: number | null): string[] {
+  return ['--perms', perms, ...(bytes === null ? [] : ['--size', String(bytes)]), '--tmpfs', path];
+}
+
+/** /bin, /lib, … as the host has them: links into /usr, or folders where the distribution did not merge them. */
+function topLinks(): string[] {
+  return ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].flatMap((name) => {
+    const stat = lstatSync(`/${name}`, { throwIfNoEntry: false });
+    if (stat === undefined) return [];
+    if (stat.isSymbolicLink()) return ['--symlink', readlinkSync(`/${name}`), `/${name}`];
+    return ['--ro-bind', `/${name}`, `/${name}`];
+  });
+}
+
+/** Only for uid 0: masks on /proc would keep another user's own nested sandbox from mounting one. */
+function maskedProc(): string[] {
+  const out: string[] = [];
+  for (const name of procFolders) {
+    if (!present(`/proc/${name}`)) continue;
+    out.push(
+      '--perms',
+      '0555',
+      '--size',
+      '4096',
+      '--tmpfs',
+      `/proc/${name}`,
+      '--remount-ro',
+      `/proc/${name}`,
+    );
+  }
+  for (const name of procFiles) {
+    if (present(`/proc/${name}`)) out.push('--ro-bind', '/dev/null', `/proc/${name}`);
+  }
+  return out;
+}
+
+function present(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}

@@ -1,0 +1,61 @@
+/**
+ * The real parts that tests need of a machine. A test that lacks one is skipped with the reason, which the summary
+ * shows; in CI (`CI=true`) lacking one is a failure.
+ *
+ *   test('…', needs('docker'), async () => { … });
+ */
+import { spawnSync } from 'node:child_process';
+
+/** null: it is there. Otherwise the reason why not. */
+type Probe = () => string | null;
+
+const probes = {
+  root: () => (process.getuid?.() === 0 ? null : 'needs root'),
+  linux: () => (process.platform === 'linux' ? null : 'needs Linux'),
+  bubblewrap: () =>
+    runs('bwrap', ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--ro-bind', '/', '/', 'true']),
+  'network-private': () =>
+    process.getuid?.() === 0 ? runs('slirp4netns', ['--version']) : runs('pasta', ['--version']),
+  docker: () => runs('docker', ['info', '--format', '{{.ServerVersion}}'], 20_000),
+  tmux: () => runs('tmux', ['-V']),
+  chromium: () => runs('chromium', ['--version'], 20_000),
+  git: () => runs('git', ['--version']),
+  cc: () => runs('cc', ['--version']),
+  python3: () => runs('python3', ['--version']),
+  netns: () => runs('unshare', ['--net', 'true']),
+  'npm-registry': () =>
+    runs('npm', ['view', 'node', 'name', '--fetch-retries=0', '--fetch-timeout=15000'], 30_000),
+  setpriv: () =>
+    probes.root() ?? runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', 'true']),
+} satisfies Record<string, Probe>;
+
+export type Part = keyof typeof probes;
+
+function runs(file: string, args: readonly string[], timeout = 10_000): string | null {
+  const { error, status, signal, stderr } = spawnSync(file, args, { encoding: 'utf8', timeout, cwd: '/' });
+  if (error !== undefined)
+    return `${file} does not run: ${(error as NodeJS.ErrnoException).code ?? error.message}`;
+  if (status === 0) return null;
+  return `${[file, ...args].join(' ')} ended with ${signal ?? status}: ${stderr.trim().split('\n')[0] ?? ''}`;
+}
+
+const known = new Map<Part, string | null>();
+
+function lacks(part: Part): string | null {
+  const before = known.get(part);
+  if (before !== undefined) return before;
+  const reason = probes[part]();
+  known.set(part, reason);
+  return reason;
+}
+
+/** Options for `test`: `{}` where everything is there, `{skip: reason}` where not. Throws in CI. */
+export function needs(...parts: readonly Part[]): { skip?: string } {
+  for (const part of parts) {
+    const reason = lacks(part);
+    if (reason === null) continue;
+    if (process.env['CI'] === 'true') throw new Error(`CI lacks ${part}: ${reason}`);
+    return { skip: `${part}: ${reason}` };
+  }
+  return {};
+}

@@ -22,6 +22,8 @@ export type Caller = {
   /** "name/version" that the client gave, for the log; hostile text. */
   readonly client: string;
   readonly mcpSession: string | null;
+  /** Given by a client that repeats a call whose answer it lost: the same key each time, `attempt` counts from 1. */
+  readonly repeat?: { readonly key: string; readonly attempt: number };
 };
 
 export type CallOptions = {

@@ -1,0 +1,232 @@
+/** The listeners of one gateway: TCP and Unix socket, one gate, one table of sessions. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import * as fs from 'node:fs';
+import path from 'node:path';
+import { WraptoolError } from '../../errors.ts';
+import type { Core } from '../core.ts';
+import type { About } from './dispatch.ts';
+import { createGate, type Door, type Gate } from './gate.ts';
+import { serveHttp, tellChanged } from './http.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { Refusal, refuse, sendJson } from './refusal.ts';
+import { createSessions } from './session.ts';
+import { serveMessages, serveSse } from './sse.ts';
+import type { Wire } from './wire.ts';
+
+export type ListenOptions = {
+  readonly core: Core;
+  readonly token: string;
+  readonly about: About;
+  readonly tcp: { readonly host: string; readonly port: number } | null;
+  readonly socket: { readonly path: string; readonly owner?: { readonly uid: number; readonly gid: number } } | null;
+  readonly limits?: Partial<Limits>;
+  readonly fault: (error: unknown) => void;
+};
+
+export interface Listening {
+  readonly url: string | null;
+  readonly socket: string | null;
+  /** Takes no more requests, gives calls in flight `graceMs`, then ends all. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** Listens; throws WraptoolError address_in_use or gateway_failed. */
+export async function listen(options: ListenOptions): Promise<Listening> {
+  const limits = { ...defaultLimits, ...options.limits };
+  const wire: Wire = {
+    core: options.core,
+    about: options.about,
+    limits,
+    sessions: createSessions(options.token, limits),
+    budget: { used: 0 },
+    open: { streams: 0, calls: 0 },
+    fault: options.fault,
+  };
+  const gate = createGate(options.token, limits);
+  const servers: Server[] = [];
+  try {
+    let url: string | null = null;
+    if (options.tcp) {
+      const server = makeServer(wire, gate, { kind: 'tcp', host: options.tcp.host });
+      await listenTcp(server, options.tcp);
+      servers.push(server);
+      url = urlOf(server.address() as AddressInfo);
+    }
+    if (options.socket) {
+      const server = makeServer(wire, gate, { kind: 'unix' });
+      await listenUnix(server, options.socket);
+      servers.push(server);
+    }
+    return running(wire, servers, url, options.socket?.path ?? null);
+  } catch (error) {
+    for (const server of servers) server.close();
+    throw error;
+  }
+}
+
+function running(wire: Wire, servers: readonly Server[], url: string | null, socket: string | null): Listening {
+  const release = wire.core.onToolsChanged(() => {
+    for (const session of wire.sessions.all()) tellChanged(session);
+  });
+  const sweep = setInterval(() => wire.sessions.sweep(Date.now()), 60_000).unref();
+  return {
+    url,
+    socket,
+    async close(graceMs = 0) {
+      release();
+      clearInterval(sweep);
+      const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+      await idle(wire, graceMs);
+      for (const session of [...wire.sessions.all()]) wire.sessions.end(session);
+      for (const server of servers) server.closeAllConnections();
+      await Promise.all(closed);
+    },
+  };
+}
+
+async function idle(wire: Wire, graceMs: number): Promise<void> {
+  const deadline = Date.now() + graceMs;
+  while (wire.open.calls > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+function makeServer(wire: Wire, gate: Gate, door: Door): Server {
+  const { limits } = wire;
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleConnectionMs,
+    connectionsCheckingInterval: Math.min(2_000, limits.headersMs),
+    noDelay: true,
+  });
+  // Node drops headers beyond its own maximum silently; the gate counts and refuses instead.
+  server.maxHeadersCount = 0;
+  server.maxConnections = limits.connections;
+  const handle = (req: IncomingMessage, res: ServerResponse, expects: boolean) => {
+    serve(wire, gate, door, req, res, expects).catch((error: unknown) => turnAway(wire, req, res, error));
+  };
+  server.on('request', (req, res) => handle(req, res, false));
+  // Without this, Node would ask for the body before the token was looked at.
+  server.on('checkContinue', (req, res) => handle(req, res, true));
+  return server;
+}
+
+async function serve(
+  wire: Wire,
+  gate: Gate,
+  door: Door,
+  req: IncomingMessage,
+  res: ServerResponse,
+  expects: boolean,
+): Promise<void> {
+  const target = gate(req, door);
+  if (target.kind === 'health') return health(req, res);
+  if (target.kind === 'nothing')
+    throw refuse(404, 'not_found', 'there is nothing at this path', 'MCP is served at /mcp (legacy: /sse)');
+  if (expects) res.writeContinue();
+  const exchange = { wire, req, res, query: target.query };
+  if (target.path === '/mcp') return serveHttp(exchange);
+  if (target.path === '/sse') return serveSse(exchange);
+  return serveMessages(exchange, target.sessionId);
+}
+
+function health(req: IncomingMessage, res: ServerResponse): void {
+  if (req.method !== 'GET' && req.method !== 'HEAD')
+    throw refuse(405, 'method_not_allowed', 'only GET is served here', 'use GET', { allow: 'GET' });
+  sendJson(res, 200, { status: 'ok' });
+}
+
+/** Answers a refused request. Its body is never read; a small one is skipped so that the connection can go on. */
+function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  if (req.destroyed && !req.complete) return;
+  let refusal: Refusal;
+  if (error instanceof Refusal) refusal = error;
+  else {
+    wire.fault(error);
+    refusal = refuse(500, 'internal', 'a fault of the gateway itself', 'its operator finds it in its log');
+  }
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const small =
+    req.complete ||
+    (req.headers.expect === undefined &&
+      req.headers['transfer-encoding'] === undefined &&
+      Number(req.headers['content-length'] ?? 0) <= 64 * 1024);
+  sendJson(res, refusal.status, refusal.body, small ? refusal.headers : { ...refusal.headers, connection: 'close' });
+}
+
+function listenTcp(server: Server, tcp: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new WraptoolError('address_in_use', `something listens on ${tcp.host}:${tcp.port} already`, {
+              hint: "stop it, or set 'mcp.listen' to another port (0 takes a free one)",
+              cause: error,
+            })
+          : new WraptoolError('gateway_failed', `cannot listen on ${tcp.host}:${tcp.port}: ${error.message}`, {
+              hint: "check 'mcp.listen'",
+              cause: error,
+            }),
+      ),
+    );
+    server.listen({ host: tcp.host, port: tcp.port }, () => resolve());
+  });
+}
+
+async function listenUnix(server: Server, socket: NonNullable<ListenOptions['socket']>): Promise<void> {
+  const folder = path.dirname(socket.path);
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  if ((fs.statSync(folder).mode & 0o077) !== 0)
+    throw new WraptoolError('unsafe_location', `others can reach the folder of the socket '${socket.path}'`, {
+      hint: `chmod 700 '${folder}', or choose a folder of its own for 'mcp.socket'`,
+    });
+  await removeStale(socket.path);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new WraptoolError('gateway_failed', `cannot listen on '${socket.path}': ${error.message}`, {
+          hint: "check 'mcp.socket'",
+          cause: error,
+        }),
+      ),
+    );
+    // Inaccessible from its first moment: the socket is made before `listen` returns.
+    const mask = process.umask(0o177);
+    server.listen(socket.path, () => resolve());
+    process.umask(mask);
+  });
+  if (socket.owner && process.getuid?.() === 0) fs.lchownSync(socket.path, socket.owner.uid, socket.owner.gid);
+}
+
+/** Removes what a killed gateway left; a live one, or anything that is no socket, is refused. */
+async function removeStale(file: string): Promise<void> {
+  const found = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isSocket() || (await answers(file)))
+    throw new WraptoolError('address_in_use', `'${file}' is in use`, {
+      hint: found.isSocket() ? 'stop the gateway that listens there' : 'it is no socket: remove it, or choose another path',
+    });
+  fs.unlinkSync(file);
+}
+
+function answers(file: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const probe = connect(file);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? resolve(false) : reject(error),
+    );
+  });
+}
+
+function urlOf(address: AddressInfo): string {
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http://${host}:${address.port}/mcp`;
+}

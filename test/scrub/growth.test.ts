@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { places } from '../../src/scrub/keyed.ts';
+import { createScrubber } from '../../src/scrub/scrubber.ts';
+import { shapes, shapeSource } from '../../src/scrub/shapes.ts';
+import { compileUserPattern } from '../../src/scrub/user-pattern.ts';
+
+const small = 16 * 1024;
+const big = 128 * 1024;
+
+/** Texts that make a pattern begin often and fail late: what it begins with, alone, with a long run, with separators. */
+function hardTexts(source: string): string[] {
+  const heads = [...source.matchAll(/[A-Za-z0-9]{2,}[-_.:/]?/g)].map(([head]) => head);
+  const runs = [
+    'a',
+    '0',
+    'A1',
+    'aA0_',
+    ' ',
+    '-',
+    '.',
+    '/',
+    ':',
+    '=',
+    '"',
+    'a.',
+    'a:',
+    'a ',
+    '://a:',
+    'eyJ',
+    'eyJa.',
+    '-p',
+    ' -p ',
+    'password ',
+  ];
+  return [
+    ...new Set([
+      ...heads.slice(0, 6),
+      ...runs,
+      ...heads
+        .slice(0, 6)
+        .flatMap((head) => [`${head} `, `${head}=`, `${head}a`, `${head}=${'a'.repeat(50)}`]),
+    ]),
+  ];
+}
+
+function milliseconds(expression: RegExp, text: string): number {
+  const times = Array.from({ length: 3 }, () => {
+    const before = performance.now();
+    expression.lastIndex = 0;
+    while (expression.exec(text) !== null) if (expression.lastIndex === 0) break;
+    return performance.now() - before;
+  });
+  return Math.min(...times);
+}
+
+const patterns = [
+  ...shapes.map((shape) => ({ name: shape.name, source: shapeSource(shape), flags: 'g' })),
+  ...places.map((place) => ({ name: `${place.name} (by place)`, source: place.source, flags: 'gi' })),
+];
+
+for (const { name, source, flags } of patterns) {
+  test(`eight times the text takes ${name} no more than sixteen times as long: ${source.slice(0, 40)}`, () => {
+    const expression = new RegExp(source, flags);
+    for (const unit of hardTexts(source)) {
+      const text = (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+      const base = Math.max(0.5, milliseconds(expression, text(small)));
+      const taken = milliseconds(expression, text(big));
+      assert.ok(
+        taken / base <= 16,
+        `${JSON.stringify(unit)}: ${base.toFixed(2)} ms, then ${taken.toFixed(2)} ms`,
+      );
+      assert.ok(taken < 1500, `${JSON.stringify(unit)}: ${taken.toFixed(0)} ms for 128 KiB`);
+    }
+  });
+}
+
+test('the whole scrubber grows with the text, not faster', () => {
+  const scrubber = createScrubber({ literals: [{ name: 'A', value: 'aaaaaaaaaaaa' }], patterns: [] });
+  const time = (text: string) => {
+    const before = performance.now();
+    scrubber.scrub(text);
+    return performance.now() - before;
+  };
+  for (const unit of [
+    'a',
+    'eyJ',
+    'password=',
+    '\u001b[',
+    '\u001b[31mx',
+    '-----BEGIN RSA PRIVATE KEY-----\n',
+    'Private-Lines: 9\n',
+    '\\\n',
+    'https://a:b',
+    'ghp_',
+  ]) {
+    const text = (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+    time(text(small));
+    const base = Math.max(2, time(text(small)));
+    const taken = time(text(big));
+    assert.ok(
+      taken / base <= 20,
+      `${JSON.stringify(unit)}: ${base.toFixed(1)} ms, then ${taken.toFixed(1)} ms`,
+    );
+  }
+});
+
+const verdicts: [regex: string, refused: RegExp | null][] = [
+  ['acme_[a-z0-9]{32}', null],
+  ['(?:a|b)-[0-9]{4,64}', null],
+  ['acme_[a-z0-9]+', /has no bound/],
+  ['x{3,}', /has no bound/],
+  ['(a{1,20}){1,20}b', /could take too long/],
+  ['(?:[a-z]{1,64}-){1,8}x', /could take too long/],
+  ['(a)\\1', /refers back/],
+  ['a?', /matches the empty text/],
+  ['(', /is not a regular expression/],
+  ['[a]{1,9000}', /could take too long/],
+];
+for (const [regex, refused] of verdicts) {
+  test(`the operator's pattern ${regex} is ${refused === null ? 'taken' : 'refused'}`, () => {
+    const compile = () => compileUserPattern({ name: 'p', regex });
+    if (refused === null) compile();
+    else assert.throws(compile, refused);
+  });
+}

@@ -39,7 +39,7 @@ async function post(exchange: Exchange): Promise<void> {
   const messages = readBatch(body, wire);
   const requests = messages.filter((message) => message.kind === 'request');
   const session = sessionFor(exchange, messages, requests);
-  const headers = session ? { 'mcp-session-id': session.id } : {};
+  const headers = headersFor(session, requests);
   if (session) for (const message of messages) if (message.kind === 'notification') notice(session, message);
   if (requests.length === 0) {
     res.writeHead(202, headers).end();
@@ -54,6 +54,13 @@ async function post(exchange: Exchange): Promise<void> {
     wire.open.calls -= requests.length;
     reply.end();
   }
+}
+
+function headersFor(session: Session | null, requests: readonly Request[]): Record<string, string> {
+  if (!session) return {};
+  const opening = requests.some(({ method }) => method === 'initialize');
+  // Tells our relay that a call sent again under the same key is not run twice.
+  return { 'mcp-session-id': session.id, ...(opening ? { 'wraptool-repeat': 'by-key' } : {}) };
 }
 
 /** Before the session is looked at: a client that probes for a newer revision must learn which ones there are. */

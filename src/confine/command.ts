@@ -2,6 +2,7 @@ import { WraptoolError } from '../errors.ts';
 import { checkPaths } from './paths.ts';
 import { program, systemPath } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
+import { stage } from './stage.ts';
 import { baseSystem } from './system.ts';
 import type { ConfinedCommand, ConfineSpec } from './types.ts';
 
@@ -36,14 +37,16 @@ export function confinedCommand(
   if (spec.network === 'private') {
     fds.push({ fd: resolverFd, content: Buffer.from(`nameserver ${privateResolver}\n`) });
   }
+  const { prefix, spec: reachable } = stage(spec);
   const argv = [
     ...networkHolder(spec),
     ...(spec.terminal ? [program('env'), '--ignore-signal=INT,QUIT'] : []),
     ...limitsBefore(spec),
+    ...prefix,
     ...owner(spec),
     program('bwrap'),
     ...namespaces(spec),
-    ...mounts(spec),
+    ...mounts(reachable),
     '--chdir',
     spec.cwd,
     '--clearenv',

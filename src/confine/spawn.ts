@@ -13,10 +13,12 @@ import type { ConfinedCommand, ConfineSpec } from './types.ts';
 type Slot = 'pipe' | 'inherit' | 'ignore' | number | Readable | Writable;
 
 export type SpawnOptions = {
-  /** stdin, stdout, stderr. */
-  readonly stdio: 'inherit' | readonly [Slot, Slot, Slot];
+  /** stdin, stdout, stderr; further ones from descriptor 8 on, below are this module's own. */
+  readonly stdio: 'inherit' | readonly [Slot, Slot, Slot, ...Slot[]];
   /** A process group (and session) of its own for the launcher; not with a terminal. */
   readonly detached?: boolean;
+  /** Called with the launcher's pid at once, before the network is there. */
+  readonly onSpawn?: (pid: number) => void;
 };
 
 export type Confined = {
@@ -52,6 +54,7 @@ export async function spawnConfined(
     detached: options.detached ?? false,
   });
   await started(child, built.file);
+  options.onSpawn?.(child.pid!);
   for (const { fd, content } of built.fds) feed(child, fd, content);
   const status = watchStatus(child.stdio[built.statusFd!] as Readable);
   const closed = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;

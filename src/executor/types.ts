@@ -63,7 +63,11 @@ export type Outcome =
       /** What a guard left out or did otherwise ("hooks skipped"). */
       readonly notes: readonly string[];
     }
-  | { readonly kind: 'refused'; readonly reason: Extract<ReasonCode, 'guard_refused' | 'busy'>; readonly detail: string };
+  | {
+      readonly kind: 'refused';
+      readonly reason: Extract<ReasonCode, 'guard_refused' | 'busy'>;
+      readonly detail: string;
+    };
 
 export type RunOptions = {
   readonly signal: AbortSignal;

@@ -17,6 +17,8 @@ import { descriptorSchema, type DescriptorData } from './schema.ts';
 type Path = readonly PropertyKey[];
 type Issue = z.core.$ZodIssue;
 
+type Problem = { readonly offset: number; readonly text: string };
+
 export function parseDescriptor(text: string, file: string): DescriptorData {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -25,51 +27,58 @@ export function parseDescriptor(text: string, file: string): DescriptorData {
     uniqueKeys: true,
     version: '1.2',
   });
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${file}:${line}:${col}`;
-  };
-  const broken = [...document.errors, ...document.warnings].map(
-    (error) =>
-      `${at(error.pos[0])} ${(error.message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')}`,
-  );
-  visit(document, {
-    Alias: (_, node) =>
-      void broken.push(`${at(node.range?.[0] ?? 0)} aliases are not allowed in a descriptor`),
-  });
-  if (broken.length > 0) throw invalid(file, broken);
-
+  const broken = syntaxProblems(document);
+  if (broken.length > 0) throw invalid(file, broken, lines);
   const result = descriptorSchema.safeParse(document.toJS({ maxAliasCount: 0 }));
   if (result.success) return result.data;
   throw invalid(
     file,
-    result.error.issues.flatMap((issue) => problems(issue, document, at)),
+    result.error.issues.flatMap((issue) => problems(issue, document)),
+    lines,
   );
 }
 
-function invalid(file: string, found: readonly string[]): WraptoolError {
+function syntaxProblems(document: Document): Problem[] {
+  const found = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    offset: pos[0],
+    text: (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, ''),
+  }));
+  visit(document, {
+    Alias: (_, node) =>
+      void found.push({ offset: node.range?.[0] ?? 0, text: 'aliases are not allowed in a descriptor' }),
+  });
+  return found;
+}
+
+/** All problems at once, in the order of the file. */
+function invalid(file: string, found: readonly Problem[], lines: LineCounter): WraptoolError {
+  const ordered = [...found].sort((one, other) => one.offset - other.offset);
+  const located = ordered.map(({ offset, text }) => {
+    const { line, col } = lines.linePos(offset);
+    return `${file}:${line}:${col} ${text}`;
+  });
   return new WraptoolError(
     'harness_invalid',
     `the descriptor "${file}" has ${found.length === 1 ? 'an error' : 'errors'}`,
-    {
-      problems: [...new Set(found)],
-      hint: 'docs/harnesses.md lists every key of a descriptor',
-    },
+    { problems: [...new Set(located)], hint: 'docs/harnesses.md lists every key of a descriptor' },
   );
 }
 
-function problems(issue: Issue, document: Document, at: (offset: number) => string): string[] {
+function problems(issue: Issue, document: Document): Problem[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
       const near = nearest(key, knownKeys(issue.path));
       const advice = near === undefined ? '' : ` (did you mean "${near}"?)`;
-      return `${at(offsetOf(document, [...issue.path, key]))} ${dotted([...issue.path, key])}: unknown key${advice}`;
+      const place = [...issue.path, key];
+      return { offset: offsetOf(document, place), text: `${dotted(place)}: unknown key${advice}` };
     });
   const missing = issue.path.length > 0 && issue.code === 'invalid_type' && !document.hasIn([...issue.path]);
   const message = missing
     ? 'is missing'
     : issue.message.replace(/^Invalid (input|option|string|key in record): ?/, '');
-  return [`${at(offsetOf(document, issue.path))} ${dotted(issue.path) || 'descriptor'}: ${message}`];
+  return [
+    { offset: offsetOf(document, issue.path), text: `${dotted(issue.path) || 'descriptor'}: ${message}` },
+  ];
 }
 
 function dotted(keys: Path): string {

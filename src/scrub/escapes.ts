@@ -7,13 +7,17 @@ const short = String.raw`\x1b[ -\/]{0,4}[0-OQ-WYZ\\` + '`' + String.raw`-~]`;
 const continuation = String.raw`\\\r?\n`;
 
 // oxlint-disable-next-line no-control-regex
-const any = /[\x1b\x90\x98\x9b\x9d-\x9f]|\\\r?\n/;
+const c1 = /[\x90\x98\x9b\x9d-\x9f]/;
 
-/** Text in which matches are looked for, with the place of each of its characters in the raw text (null: the same). */
-export type View = { readonly text: string; readonly places: Uint32Array | null };
+/** Text in which matches are looked for, and the way from its places to those of the raw text and back. */
+export type View = {
+  readonly text: string;
+  toRaw(at: number): number;
+  toText(at: number): number;
+};
 
 export function hasEscapes(raw: string): boolean {
-  return any.test(raw);
+  return raw.includes('\u001b') || raw.includes('\\\n') || raw.includes('\\\r\n') || c1.test(raw);
 }
 
 /** `glued`: what a screen shows, escapes taken out. */
@@ -28,22 +32,45 @@ export function split(raw: string): View {
 
 function rewrite(raw: string, escapes: RegExp, border: string): View {
   const parts: string[] = [];
-  const places = new Uint32Array(raw.length + 1);
+  /** Where each piece that was kept begins, in the text and in the raw text; a border is a piece of its own. */
+  const inText = [0];
+  const inRaw = [0];
   let length = 0;
-  const copy = (from: number, to: number) => {
-    parts.push(raw.slice(from, to));
-    for (let at = from; at < to; at++) places[length++] = at;
-  };
   let from = 0;
+  const piece = (text: string, at: number) => {
+    if (text === '') return;
+    inText.push(length);
+    inRaw.push(at);
+    parts.push(text);
+    length += text.length;
+  };
   for (const match of raw.matchAll(escapes)) {
-    copy(from, match.index);
-    if (border !== '') {
-      parts.push(border);
-      places[length++] = match.index;
-    }
+    piece(raw.slice(from, match.index), from);
+    piece(border, match.index);
     from = match.index + match[0].length;
   }
-  copy(from, raw.length);
-  places[length] = raw.length;
-  return { text: parts.join(''), places: places.subarray(0, length + 1) };
+  piece(raw.slice(from), from);
+  inText.push(length);
+  inRaw.push(raw.length);
+  const pieceOf = (starts: readonly number[], at: number) => {
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle]! <= at) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  };
+  return {
+    text: parts.join(''),
+    toRaw(at) {
+      const one = pieceOf(inText, at);
+      return inRaw[one]! + at - inText[one]!;
+    },
+    toText(at) {
+      const one = pieceOf(inRaw, at);
+      return Math.min(inText[one]! + at - inRaw[one]!, inText[one + 1] ?? length);
+    },
+  };
 }

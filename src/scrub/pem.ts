@@ -10,7 +10,11 @@ export type Block = {
 };
 
 const name = 'private-key';
-const begin = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: ([0-9]{1,4})\r?\n/g;
+/** What a block can be told by; each is looked for as plain text, which is fast. */
+const marks = ['PRIVATE KEY', 'Private-Lines: '] as const;
+const begin = /-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----/y;
+const beginOf = /-----BEGIN [A-Z0-9 ]{0,40}$/;
+const putty = /Private-Lines: ([0-9]{1,4})\r?\n/y;
 const finish = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
 /** A rest of the line of base64 (newlines may be written \n, as in JSON), then END or the line's end. */
 const oneLine = /(?:[A-Za-z0-9+/=]|\\{1,2}[nr]|[ \t])*/y;
@@ -23,18 +27,36 @@ const neutralLine =
 const endLine = /[^\n]{0,80}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
 
 /** Blocks in `text` that begin at or after `from`; the last is open when more of it could follow. */
-export function* keyBlocks(text: string, from: number): Generator<Block> {
-  begin.lastIndex = from;
-  for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
-    const after = match.index + match[0].length;
-    const block =
-      match[1] === undefined
-        ? pemBlock(text, match.index, after)
-        : puttyBlock(text, match.index, after, Number(match[1]));
-    if (block === null) continue;
-    yield block;
-    begin.lastIndex = Math.max(block.end, after);
+export function keyBlocks(text: string, from: number): Block[] {
+  const [pem, ppk] = marks;
+  return [...blocksAt(text, from, pem, pemAt), ...blocksAt(text, from, ppk, puttyAt)];
+}
+
+function* blocksAt(
+  text: string,
+  from: number,
+  mark: string,
+  blockAt: (text: string, from: number, at: number) => Block | null,
+): Generator<Block> {
+  let at = text.indexOf(mark, from);
+  while (at !== -1) {
+    const block = blockAt(text, from, at);
+    if (block !== null) yield block;
+    at = text.indexOf(mark, Math.max(at + mark.length, block?.end ?? 0));
   }
+}
+
+function pemAt(text: string, from: number, at: number): Block | null {
+  const head = beginOf.exec(text.slice(Math.max(from, at - 64), at))?.[0];
+  if (head === undefined) return null;
+  const after = step(begin, text, at - head.length);
+  return after === null ? null : pemBlock(text, at - head.length, after);
+}
+
+function puttyAt(text: string, _from: number, at: number): Block | null {
+  putty.lastIndex = at;
+  const match = putty.exec(text);
+  return match === null ? null : puttyBlock(text, at, at + match[0].length, Number(match[1]));
 }
 
 function pemBlock(text: string, start: number, after: number): Block | null {

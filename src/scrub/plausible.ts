@@ -1,5 +1,5 @@
 /** Is what stands at the place of a secret one, or a placeholder, a reference in source code, a word of a manual? */
-import type { Place } from './keyed.ts';
+import type { Place } from './places.ts';
 
 const placeholder =
   /^(?:[<$%{*([].*|[*•.xX_#-]+|\$?\{+.*|null|none|nil|undefined|true|false|yes|no|on|off|empty|redacted|\[?redacted.*|changeme|change[_-]me.*|your[_-].*|my[_-]?(?:password|secret|token)|example.*|placeholder.*|dummy.*|insert[_-].*|todo|string|optional|required|number|boolean|any|unknown|object|hidden|masked|prompt|stdin|file|not[ _-].*|password|passwd|secret|token)$/i;

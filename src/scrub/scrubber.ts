@@ -1,10 +1,13 @@
 /** Text in, the same text with each secret replaced by `[redacted:NAME]` out. */
 import { glued, hasEscapes, split, type View } from './escapes.ts';
-import { keyedMatches } from './keyed.ts';
 import { formsOf, shortestLiteral, type Form, type Literal } from './literals.ts';
 import { keyBlocks } from './pem.ts';
-import { shapes, shapeSource } from './shapes.ts';
+import { attemptPlace, places } from './places.ts';
+import { attemptShape, shapes } from './shapes.ts';
+import type { Span } from './span.ts';
+import { startsOf } from './starts.ts';
 import { createStream, type ScrubStream } from './stream.ts';
+import { findAll, makeTriggers, type Attempt, type Triggers } from './triggers.ts';
 import { compileUserPattern, type UserPattern } from './user-pattern.ts';
 
 export type { Literal, UserPattern, ScrubStream };
@@ -15,14 +18,6 @@ export type Scrubber = {
   stream(): ScrubStream;
   /** Names of the literals that are too short to be looked for (under six characters). */
   readonly tooShort: readonly string[];
-};
-
-/** A secret in a text: `from` is where the context that showed it begins (never after `start`). */
-export type Span = {
-  readonly name: string;
-  readonly from: number;
-  readonly start: number;
-  readonly end: number;
 };
 
 /** What the stream needs: the spans of a text from `from` on, and where more text could still change the answer. */
@@ -56,72 +51,55 @@ export function createScrubber(options: {
 }
 
 function createFinder(forms: readonly Form[], patterns: readonly UserPattern[]): Finder {
-  const findLiterals = literalFinder(forms);
+  const triggers = makeTriggers(
+    forms.map((form) => ({ start: form.text, anyCase: false, attempt: attemptForm(form) })),
+    known,
+  );
+  const preferred = new Set(forms.map(({ name }) => name));
   const findPatterns = patterns.map((pattern) => userFinder(pattern));
   const find = (text: string, from: number): Span[] => [
-    ...findLiterals(text, from),
+    ...findAll(triggers, text, from),
     ...findPatterns.flatMap((finder) => finder(text, from)),
-    ...shapeSpans(text, from),
-    ...keyedMatches(text, from),
     ...keyBlocks(text, from),
   ];
-  const inView = ({ text, places }: View, from: number): Span[] => {
-    if (places === null) return find(text, from);
-    const place = (at: number) => places[at]!;
-    // An end is put behind its last character, not behind the escapes that follow it.
-    return find(text, lowerBound(places, from)).map((span) => ({
+  const inView = (view: View, from: number): Span[] =>
+    find(view.text, view.toText(from)).map((span) => ({
       name: span.name,
-      from: place(span.from),
-      start: place(span.start),
-      end: span.end > span.start ? place(span.end - 1) + 1 : place(span.start),
+      from: view.toRaw(span.from),
+      start: view.toRaw(span.start),
+      // Behind its last character, not behind the escapes that follow it.
+      end: span.end > span.start ? view.toRaw(span.end - 1) + 1 : view.toRaw(span.start),
     }));
-  };
   const lines = multiLine(forms);
   return {
     spans(raw, from) {
-      if (!hasEscapes(raw)) return merge(find(raw, from));
-      return merge([...inView(glued(raw), from), ...inView(split(raw), from)]);
+      if (!hasEscapes(raw)) return merge(find(raw, from), preferred);
+      return merge([...inView(glued(raw), from), ...inView(split(raw), from)], preferred);
     },
     openFrom(raw) {
       if (!hasEscapes(raw)) return openIn(raw, lines);
-      return Math.min(...[glued(raw), split(raw)].map(({ text, places }) => places![openIn(text, lines)]!));
+      return Math.min(...[glued(raw), split(raw)].map((view) => view.toRaw(openIn(view.text, lines))));
     },
   };
 }
 
-const shapeExpression = new RegExp(shapes.map((shape) => `(${shapeSource(shape)})`).join('|'), 'g');
+/** What is looked for whatever is configured; made once. */
+const known: Triggers<Span> = makeTriggers([
+  ...shapes.flatMap((shape) => {
+    const attempt = attemptShape(shape);
+    return startsOf(shape.head, shape.body).map((start) => ({ start, anyCase: false, attempt }));
+  }),
+  ...places.flatMap((place) => {
+    const attempt = attemptPlace(place);
+    return place.triggers.map((start) => ({ start, anyCase: true, attempt }));
+  }),
+]);
 
-function shapeSpans(text: string, from: number): Span[] {
-  const found: Span[] = [];
-  shapeExpression.lastIndex = from;
-  for (let match = shapeExpression.exec(text); match !== null; match = shapeExpression.exec(text)) {
-    const shape = shapes[match.findIndex((value, at) => at > 0 && value !== undefined) - 1]!;
-    const start = match.index - (shape.lead?.count ?? 0);
-    found.push({ name: shape.name, from: start, start, end: match.index + match[0].length });
-  }
-  return found;
-}
-
-function literalFinder(forms: readonly Form[]): (text: string, from: number) => Span[] {
-  if (forms.length === 0) return () => [];
-  const byText = new Map(forms.toReversed().map((form) => [form.text, form]));
-  const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
-  const expression = new RegExp(
-    longestFirst.map((text) => text.replace(/[\\^$.*+?()[\]{}|\/-]/g, String.raw`\$&`)).join('|'),
-    'g',
-  );
-  return (text, from) => {
-    const found: Span[] = [];
-    expression.lastIndex = from;
-    for (let match = expression.exec(text); match !== null; match = expression.exec(text)) {
-      const form = byText.get(match[0])!;
-      const end = match.index + match[0].length;
-      const span = { name: form.name, from: match.index, start: match.index, end };
-      found.push(form.base64 ? wholeWord(text, span) : span);
-      // The next may begin inside this one: the union is redacted.
-      expression.lastIndex = match.index + 1;
-    }
-    return found;
+function attemptForm({ name, text: form, base64 }: Form): Attempt<Span> {
+  return (text, at) => {
+    if (!text.startsWith(form, at)) return null;
+    const span = { name, from: at, start: at, end: at + form.length };
+    return base64 ? wholeWord(text, span) : span;
   };
 }
 
@@ -155,28 +133,27 @@ function userFinder(pattern: UserPattern): (text: string, from: number) => Span[
   };
 }
 
-/** Sorted, overlapping ones made one; the first finder's name wins (configured values come first). */
-function merge(spans: readonly Span[]): Span[] {
+/** Sorted, overlapping ones made one. Its name is a configured value's, else the one of what is inside. */
+function merge(spans: readonly Span[], preferred: ReadonlySet<string>): Span[] {
   const sorted = spans
     .filter(({ start, end }) => end > start)
-    .map((span, rank) => ({ span, rank }))
-    .toSorted((a, b) => a.span.start - b.span.start);
-  const merged: { name: string; rank: number; from: number; start: number; end: number }[] = [];
-  for (const { span, rank } of sorted) {
+    .toSorted((a, b) => a.start - b.start || b.end - a.end);
+  const merged: { name: string; from: number; start: number; end: number }[] = [];
+  for (const span of sorted) {
     const last = merged.at(-1);
     if (last === undefined || span.start >= last.end) {
-      merged.push({ ...span, rank });
+      merged.push({ ...span });
       continue;
     }
-    if (rank < last.rank) {
+    if (!preferred.has(last.name) && (preferred.has(span.name) || placeNames.has(last.name)))
       last.name = span.name;
-      last.rank = rank;
-    }
     last.end = Math.max(last.end, span.end);
     last.from = Math.min(last.from, span.from);
   }
-  return merged.map(({ name, from, start, end }) => ({ name, from, start, end }));
+  return merged;
 }
+
+const placeNames: ReadonlySet<string> = new Set(places.map(({ name }) => name));
 
 type MultiLine = { readonly first: string; readonly text: string };
 
@@ -195,15 +172,4 @@ function openIn(text: string, literals: readonly MultiLine[]): number {
     if (at !== -1) open = Math.min(open, at);
   }
   return open;
-}
-
-function lowerBound(places: Uint32Array, at: number): number {
-  let low = 0;
-  let high = places.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (places[middle]! < at) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

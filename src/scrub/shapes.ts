@@ -2,14 +2,17 @@
  * Tokens that say what they are. Each shape is a head and a bounded body on one line; `before` is what may not stand
  * in front of the head, so that a run of the body's own characters is tried once and not at each of its places.
  */
+import type { Span } from './span.ts';
+import type { Attempt } from './triggers.ts';
+
 export type Shape = {
   readonly name: string;
   readonly head: string;
   readonly body: string;
   /** Character class that may not precede the head; default letters and digits. */
   readonly before?: string;
-  /** Characters of the token that stand in front of the head (the head is what can be looked for). */
-  readonly lead?: { readonly of: string; readonly count: number };
+  /** What of the token stands in front of the head (the head is what can be looked for). */
+  readonly lead?: string;
 };
 
 const word = '[A-Za-z0-9]';
@@ -35,7 +38,7 @@ export const shapes: readonly Shape[] = [
     name: 'azure-client-secret',
     head: '[78]Q~',
     body: '[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])',
-    lead: { of: '[A-Za-z0-9_~.-]', count: 3 },
+    lead: '[A-Za-z0-9_~.-]{3}',
   },
   { name: 'slack-token', head: '(?:xox[abeoprs]|xoxe\\.xox[bp]|xapp)-', body: `${dashed}{10,300}` },
   {
@@ -50,8 +53,8 @@ export const shapes: readonly Shape[] = [
   },
   {
     name: 'discord-token',
-    head: '[MNO][A-Za-z0-9_-]{23,27}\\.',
-    body: `${dashed}{6}\\.${dashed}{27,45}`,
+    head: '[MNO][DTjz][AEIMQUYcgk]',
+    body: `${dashed}{20,25}\\.${dashed}{6}\\.${dashed}{27,45}`,
     before: '[A-Za-z0-9_.-]',
   },
   { name: 'stripe-key', head: '(?:sk|rk)_(?:live|test)_', body: `${word}{16,255}` },
@@ -99,7 +102,7 @@ export const shapes: readonly Shape[] = [
     name: 'terraform-token',
     head: '\\.atlasv1\\.',
     body: `[A-Za-z0-9=_-]{60,80}`,
-    lead: { of: word, count: 14 },
+    lead: `${word}{14}`,
   },
   { name: 'newrelic-key', head: 'NR(?:AK|AA|II|JS|RA)-', body: `${dashed}{20,64}` },
   { name: 'grafana-token', head: 'gl(?:sa|c)_', body: '[A-Za-z0-9+/_]{32,400}={0,2}' },
@@ -132,9 +135,9 @@ export const shapes: readonly Shape[] = [
   { name: 'mapbox-token', head: 'sk\\.eyJ', body: `${dashed}{20,255}\\.${dashed}{20,64}` },
   {
     name: 'telegram-token',
-    head: '[0-9]{8,10}:AA',
+    head: ':AA',
     body: `${dashed}{32,34}(?!${dashed})`,
-    before: '[A-Za-z0-9:.]',
+    lead: '(?<![A-Za-z0-9])[0-9]{8,10}',
   },
   { name: 'age-secret-key', head: 'AGE-SECRET-KEY-1', body: '[0-9A-Z]{58}' },
   { name: 'artifactory-token', head: 'AKCp', body: `${word}{60,80}${end}` },
@@ -148,8 +151,19 @@ export const shapes: readonly Shape[] = [
   },
 ];
 
-/** One shape as an expression source; the check of what stands before comes after the head, where it is rarely reached. */
+/** The shape as an expression that begins at the head; what stands before it is looked at last, where few places get. */
 export function shapeSource({ head, body, before = word, lead }: Shape): string {
-  const check = lead === undefined ? `(?<!${before}${head})` : `(?<=${lead.of}{${lead.count}}${head})`;
-  return `${head}${check}${body}`;
+  return lead === undefined ? `${head}(?<!${before}${head})${body}` : `(?<=(${lead}))${head}${body}`;
+}
+
+/** Finds one shape where its head stands. */
+export function attemptShape(shape: Shape): Attempt<Span> {
+  const expression = new RegExp(shapeSource(shape), 'y');
+  return (text, at) => {
+    expression.lastIndex = at;
+    const match = expression.exec(text);
+    if (match === null) return null;
+    const start = at - (match[1]?.length ?? 0);
+    return { name: shape.name, from: start, start, end: at + match[0].length };
+  };
 }

@@ -1,5 +1,6 @@
 /** Holds back what more text could still turn into a secret, and nothing else. */
-import type { Finder, Span } from './scrubber.ts';
+import type { Finder } from './scrubber.ts';
+import type { Span } from './span.ts';
 
 export type ScrubStream = { push(chunk: string): string; end(): string };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { places } from '../../src/scrub/keyed.ts';
+import { places } from '../../src/scrub/places.ts';
 import { createScrubber } from '../../src/scrub/scrubber.ts';
 import { shapes, shapeSource } from '../../src/scrub/shapes.ts';
 import { compileUserPattern } from '../../src/scrub/user-pattern.ts';

@@ -70,7 +70,7 @@ function decide(steps: readonly Step[], conversation: Conversation): Reply {
   const wanted = new RegExp(step.tool);
   const name = conversation.tools.find((tool) => wanted.test(tool));
   if (name !== undefined) return { tool: name, input: step.input };
-  const searched = conversation.results.some((result) => result.tool === toolSearch);
+  const searched = conversation.results.at(-1)?.tool === toolSearch;
   if (conversation.tools.includes(toolSearch) && !searched)
     return {
       tool: toolSearch,
@@ -116,12 +116,14 @@ const anthropic: Wire = {
       turn: assistant.filter((message) => !loadsTools(message)).length,
     };
   },
-  write: (reply, { model, stream, turn }) => {
+  write: (reply, { model, stream, turn, results }) => {
+    // A client joins messages of one id, so each turn needs its own.
+    const unique = `${turn}_${results.length}`;
     const block =
       'tool' in reply
         ? {
             type: 'tool_use',
-            id: `toolu_mock_${turn}_${reply.tool === toolSearch ? 's' : 'c'}`,
+            id: `toolu_mock_${unique}`,
             name: reply.tool,
             input: reply.input,
           }
@@ -129,7 +131,7 @@ const anthropic: Wire = {
     const stop = block.type === 'tool_use' ? 'tool_use' : 'end_turn';
     const usage = { input_tokens: 10, output_tokens: 10 };
     const message = {
-      id: `msg_mock_${turn}`,
+      id: `msg_mock_${unique}`,
       type: 'message',
       role: 'assistant',
       model,
@@ -161,8 +163,10 @@ const anthropic: Wire = {
 
 const wires: readonly Wire[] = [anthropic];
 
+/** A turn that only loads tools is none of the script's. */
 function loadsTools(message: Body): boolean {
-  return list(message['content']).some((block) => object(block)['name'] === toolSearch);
+  const blocks = list(message['content']).map(object);
+  return blocks.length > 0 && blocks.every((block) => block['name'] === toolSearch);
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -17,7 +17,12 @@ export const inside = {
 export type LaunchSpec = {
   readonly session: { readonly name: string; readonly id: string; readonly dir: string };
   /** Real path, mounted at the same path inside; `given` is how the operator spelled it (linked inside if it differs). */
-  readonly workspace: { readonly path: string; readonly given: string; readonly uid: number; readonly gid: number };
+  readonly workspace: {
+    readonly path: string;
+    readonly given: string;
+    readonly uid: number;
+    readonly gid: number;
+  };
   /** Host folder mounted writable at inside.home. */
   readonly home: string;
   /** Host folder of the gateway's socket, mounted read-only at inside.socketDir. */
@@ -35,12 +40,18 @@ export type LaunchSpec = {
 };
 
 /** What --dry-run prints: one entry per thing that would be run or called, secrets masked. */
-export type Description = readonly { readonly what: string; readonly argv?: readonly string[]; readonly detail?: unknown }[];
+export type Description = readonly {
+  readonly what: string;
+  readonly argv?: readonly string[];
+  readonly detail?: unknown;
+}[];
 
 export type Progress = (message: string) => void;
 
 /** Standard streams of a command in the runtime. inherit: the operator's terminal (or pipes) as they are. */
-export type Stdio = 'inherit' | { stdin: NodeJS.ReadableStream | null; stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream };
+export type Stdio =
+  | 'inherit'
+  | { stdin: NodeJS.ReadableStream | null; stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream };
 
 export type Running = {
   /** Resolves when the command has ended: its own code, or 128+n for signal n. Rejects (WraptoolError runtime_failed) if the runtime itself failed. */
@@ -56,7 +67,11 @@ export interface Started {
   /** Starts the harness itself, attached. */
   run(stdio: Stdio): Promise<Running>;
   /** Runs another command beside the harness with the same view (same environment unless given). */
-  exec(command: readonly string[], stdio: Stdio, options?: { env?: Readonly<Record<string, string>>; cwd?: string }): Promise<Running>;
+  exec(
+    command: readonly string[],
+    stdio: Stdio,
+    options?: { env?: Readonly<Record<string, string>>; cwd?: string },
+  ): Promise<Running>;
   /** Ends everything in the runtime and removes it. Idempotent. */
   stop(): Promise<void>;
 }
@@ -69,5 +84,8 @@ export interface Runtime {
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;
   /** Removes what a dead session left (from Started.facts and the session's name); returns what was removed, one line each. */
-  reclaim(session: { name: string; facts: Readonly<Record<string, string | number>> }): Promise<readonly string[]>;
+  reclaim(session: {
+    name: string;
+    facts: Readonly<Record<string, string | number>>;
+  }): Promise<readonly string[]>;
 }

@@ -1,0 +1,33 @@
+/**
+ * Dead man's guard: processes inside that hold on to a stream of ours. When this process ends in whatever way, the engine
+ * closes the stream: the harness is asked to end, and a second later everything in the container is killed, with it the
+ * container.
+ */
+import type { ContainerCommands } from './container-commands.ts';
+
+// As the harness's user: the harness may break it, and then only misses the polite word.
+const ask = 'while read -r _; do :; done; kill -TERM -1';
+// As the keeper, whom the harness can neither stop nor kill. Without its main process the container ends.
+const kill = 'while read -r _; do :; done; sleep 1; kill -KILL -1';
+
+export type Guard = {
+  /** Resolves if the keeper's guard ends: the container is no longer guarded then. */
+  readonly broken: Promise<void>;
+};
+
+export async function postGuard(
+  commands: ContainerCommands,
+  users: { harness: string; keeper: string },
+): Promise<Guard> {
+  const options = { env: { PATH: '/usr/local/bin:/usr/bin:/bin' }, cwd: '/', tty: false };
+  const polite = await commands.open(['/bin/sh', '-c', ask], { ...options, user: users.harness });
+  const keeper = await commands.open(['/bin/sh', '-c', kill], { ...options, user: users.keeper });
+  for (const { stream } of [polite, keeper]) {
+    // Its end is told by the engine's event; the stream is only there to be held.
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') throw error;
+    });
+    stream.resume();
+  }
+  return { broken: commands.end(keeper).then(() => undefined) };
+}

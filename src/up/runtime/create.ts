@@ -1,0 +1,8 @@
+import { Bubblewrap } from './bubblewrap.ts';
+import { Devcontainer } from './devcontainer.ts';
+import type { Runtime, RuntimeName } from './runtime.ts';
+
+/** The runtime of that name, for the environment of this process. */
+export function createRuntime(name: RuntimeName): Runtime {
+  return name === 'bubblewrap' ? new Bubblewrap() : new Devcontainer(process.env);
+}

@@ -1,0 +1,97 @@
+/** The image of the default definition: the operator's base with an account for the workspace's owner. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { WraptoolError } from '../../errors.ts';
+import type { Engine } from './docker.ts';
+import type { LaunchSpec, Progress } from './runtime.ts';
+
+/** Folder of the default definition. */
+export const definitionFolder = fileURLToPath(new URL('../../../devcontainer', import.meta.url));
+
+export type ImagePlan = {
+  readonly name: string;
+  readonly exists: boolean;
+  readonly base: { readonly name: string; readonly id: string | null };
+  readonly args: Readonly<Record<string, string>>;
+};
+
+const registryMs = 5000;
+
+/** What image a session needs; its name is made of all that goes into it, so that an old one is never taken. */
+export async function planImage(
+  engine: Engine,
+  spec: Pick<LaunchSpec, 'baseImage' | 'workspace'>,
+): Promise<ImagePlan> {
+  const id = await engine.imageId(spec.baseImage);
+  const { uid, gid } = spec.workspace;
+  const recipe = await readFile(join(definitionFolder, 'Dockerfile'), 'utf8');
+  const key = createHash('sha256')
+    .update(JSON.stringify([recipe, id ?? spec.baseImage, uid, gid]))
+    .digest('hex')
+    .slice(0, 16);
+  const name = `wraptool-devcontainer:${key}`;
+  return {
+    name,
+    exists: id !== null && (await engine.imageId(name)) !== null,
+    base: { name: spec.baseImage, id },
+    args: { BASE: spec.baseImage, OWNER_UID: String(uid), OWNER_GID: String(gid) },
+  };
+}
+
+/** Pulls and builds what is missing; the image's name. Errors: runtime_failed. */
+export async function ensureImage(
+  engine: Engine,
+  spec: Pick<LaunchSpec, 'baseImage' | 'workspace'>,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<string> {
+  let plan = await planImage(engine, spec);
+  if (plan.base.id === null) {
+    await pullBase(engine, spec.baseImage, progress, signal);
+    plan = await planImage(engine, spec);
+  }
+  if (plan.exists) return plan.name;
+  progress(`building an image from ${spec.baseImage}`);
+  await engine.build(
+    definitionFolder,
+    { tag: plan.name, args: { ...plan.args }, labels: { 'wraptool.image': 'devcontainer' } },
+    progress,
+    signal,
+  );
+  return plan.name;
+}
+
+async function pullBase(
+  engine: Engine,
+  base: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  progress(`pulling ${base}`);
+  try {
+    await engine.pull(base, progress, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw missingBase(base, (error as Error).message, error);
+  }
+}
+
+/** Why the base image cannot be had, or null. */
+export async function baseUnavailable(engine: Engine, base: string): Promise<WraptoolError | null> {
+  if ((await engine.imageId(base)) !== null) return null;
+  const missing = await engine.notInRegistry(base, registryMs);
+  return missing === null ? null : missingBase(base, missing);
+}
+
+function missingBase(base: string, why: string, cause?: unknown): WraptoolError {
+  return new WraptoolError(
+    'runtime_failed',
+    `the base image "${base}" is not on this machine and cannot be pulled: ${why}`,
+    {
+      hint: `run "docker pull ${base}", or name in up.base_image one that "docker image ls" shows`,
+      cause,
+    },
+  );
+}

@@ -1,0 +1,266 @@
+/** A session in a Dev Container: the CLI sets it up from the default definition, the engine's API does the rest. */
+import { access, constants, mkdir, readFile } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Availability } from '../../confine/types.ts';
+import { WraptoolError } from '../../errors.ts';
+import { checkContainer, identityScript } from './container-check.ts';
+import { ContainerCommands, type CommandOptions } from './container-commands.ts';
+import { postGuard } from './container-guard.ts';
+import { devcontainerUp, findCli, upCommand } from './devcontainer-cli.ts';
+import { containerName, definition, keeperId, mountsOf, type Definition } from './devcontainer-definition.ts';
+import { baseUnavailable, definitionFolder, ensureImage, planImage } from './devcontainer-image.ts';
+import { resolveEndpoint } from './docker-endpoint.ts';
+import { Engine } from './docker.ts';
+import { maskedEnv } from './mask.ts';
+import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
+import {
+  inside,
+  type Description,
+  type LaunchSpec,
+  type Progress,
+  type Runtime,
+  type Started,
+} from './runtime.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export class Devcontainer implements Runtime {
+  readonly name = 'devcontainer';
+  readonly #env: Env;
+
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  async available(options: { baseImage: string }): Promise<Availability> {
+    if (process.platform !== 'linux')
+      return no(`it is for Linux, this is ${process.platform}`, 'use a Linux machine');
+    if (findCli() === null)
+      return no('the Dev Containers CLI is missing', 'install wraptool with its dependencies: "npm install"');
+    if ((await findDocker(this.#env)) === null)
+      return no('there is no "docker" on PATH', 'install Docker and its client');
+    const endpoint = await resolveEndpoint(this.#env);
+    if (!endpoint.ok) return endpoint;
+    const unreachable = await Engine.unreachable(endpoint.socketPath);
+    if (unreachable !== null) return no(unreachable.reason, unreachable.hint);
+    const engine = await Engine.connect(endpoint.socketPath);
+    const { version, mapsUsers, remoteFiles } = await engine.facts();
+    if (mapsUsers !== null)
+      return no(
+        `the Docker engine maps users (${mapsUsers}): files would not be yours`,
+        'use an engine without that, or bubblewrap',
+      );
+    if (remoteFiles)
+      return no('Docker Desktop runs in a machine of its own', 'use Docker Engine, or bubblewrap');
+    const missing = await baseUnavailable(engine, options.baseImage);
+    return missing === null
+      ? { ok: true, version: `Docker ${version}` }
+      : no(missing.message, missing.hint ?? '');
+  }
+
+  async describe(spec: LaunchSpec): Promise<Description> {
+    const engine = await this.#engine();
+    const plan = await planImage(engine, spec);
+    const mounts = mountsOf(spec, await workspaceMounts(spec.workspace, { make: false }));
+    const folder = sessionFolder(spec);
+    return [
+      ...(plan.base.id === null ? [{ what: `pull ${spec.baseImage}` }] : []),
+      ...(plan.exists
+        ? []
+        : [
+            {
+              what: `build ${plan.name}`,
+              detail: { dockerfile: join(definitionFolder, 'Dockerfile'), args: plan.args },
+            },
+          ]),
+      {
+        what: `write ${join(folder, 'devcontainer.json')}`,
+        detail: definition(await defaultDefinition(), spec, plan.name, mounts),
+      },
+      {
+        what: 'container',
+        argv: upCommand(findCli() ?? 'devcontainer', {
+          folder,
+          labels: labels(spec),
+          dockerPath: (await findDocker(this.#env)) ?? 'docker',
+        }),
+      },
+      {
+        what: `harness in ${containerName(spec.session.name)}, by the engine's API`,
+        argv: spec.command,
+        detail: { user: owner(spec), cwd: spec.workspace.path, env: maskedEnv(spec) },
+      },
+    ];
+  }
+
+  async prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started> {
+    const engine = await this.#engine();
+    const [cli, dockerPath] = [findCli(), await findDocker(this.#env)];
+    if (cli === null || dockerPath === null)
+      throw new WraptoolError('runtime_unavailable', 'the Dev Containers CLI or docker is missing');
+    const image = await ensureImage(engine, spec, progress, signal);
+    const workspace = await workspaceMounts(spec.workspace, { make: true });
+    const mounts = mountsOf(spec, workspace);
+    const request = {
+      folder: sessionFolder(spec),
+      definition: definition(await defaultDefinition(), spec, image, mounts),
+      labels: labels(spec),
+      socketPath: engine.socketPath,
+      dockerPath,
+    };
+    await mkdir(request.folder, { recursive: true, mode: 0o700 });
+    try {
+      const id = await devcontainerUp(cli, request, this.#env, progress, signal);
+      await checkContainer(engine, id, spec, mounts);
+      return await guarded(engine, id, spec, workspace);
+    } catch (error) {
+      await removeLabelled(engine, labels(spec));
+      throw error;
+    }
+  }
+
+  async reclaim(session: {
+    name: string;
+    facts: Readonly<Record<string, string | number>>;
+  }): Promise<readonly string[]> {
+    const known = session.facts['container'] !== undefined;
+    const endpoint = await resolveEndpoint(this.#env);
+    const unreachable = endpoint.ok ? await Engine.unreachable(endpoint.socketPath) : endpoint;
+    if (!endpoint.ok || unreachable !== null) {
+      if (!known) return [];
+      throw new WraptoolError(
+        'runtime_unavailable',
+        `the container of "${session.name}" cannot be looked for: ${unreachable?.reason ?? ''}`,
+        { hint: unreachable?.hint },
+      );
+    }
+    return removeLabelled(await Engine.connect(endpoint.socketPath), [
+      `wraptool.session=${session.name}`,
+      ownLabel(),
+    ]);
+  }
+
+  async #engine(): Promise<Engine> {
+    const endpoint = await resolveEndpoint(this.#env);
+    if (!endpoint.ok)
+      throw new WraptoolError('runtime_unavailable', endpoint.reason, { hint: endpoint.hint });
+    return Engine.connect(endpoint.socketPath);
+  }
+}
+
+/** The container with its guard posted and its mounts proven; only then may anything of the harness run. */
+async function guarded(
+  engine: Engine,
+  id: string,
+  spec: LaunchSpec,
+  workspace: WorkspaceMounts,
+): Promise<Started> {
+  const commands = await ContainerCommands.watch(engine, id);
+  const stop = async (): Promise<void> => {
+    commands.expectEnd();
+    await engine.remove(id);
+    commands.close();
+  };
+  const keeper = keeperId(spec.workspace.uid);
+  const guard = await postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` });
+  guard.broken
+    .then(() => {
+      // An unguarded container does not go on.
+      commands.fail(
+        new WraptoolError(
+          'runtime_failed',
+          'the guard of the container was ended, and the container with it',
+        ),
+      );
+      return engine.remove(id);
+    })
+    .catch((error: unknown) =>
+      commands.fail(new WraptoolError('runtime_failed', 'the container ended', { cause: error })),
+    );
+  const options: CommandOptions = { user: owner(spec), env: spec.env, cwd: spec.workspace.path };
+  await proveMounts(commands, spec, workspace, options);
+  if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
+  return {
+    facts: { container: id },
+    run: (stdio) => commands.start(spec.command, stdio, options),
+    exec: (command, stdio, given) =>
+      commands.start(command, stdio, {
+        ...options,
+        env: given?.env ?? options.env,
+        cwd: given?.cwd ?? options.cwd,
+      }),
+    stop,
+  };
+}
+
+async function proveMounts(
+  commands: ContainerCommands,
+  spec: LaunchSpec,
+  workspace: WorkspaceMounts,
+  options: CommandOptions,
+): Promise<void> {
+  const home = { ...(await identity(spec.home)), path: inside.home };
+  await commands.run('the check of the mounts', identityScript([...workspace.identities, home]), {
+    ...options,
+    env: {},
+  });
+}
+
+/** The workspace under the name that the operator knows it by. */
+async function linkSpelling(commands: ContainerCommands, spec: LaunchSpec): Promise<void> {
+  const script = '[ -e "$1" ] || { mkdir -p -- "${1%/*}/" && ln -s -- "$2" "$1"; }';
+  await commands.run('the link to the workspace', [script, 'sh', spec.workspace.given, spec.workspace.path], {
+    user: '0:0',
+    env: {},
+    cwd: '/',
+  });
+}
+
+async function removeLabelled(engine: Engine, wanted: readonly string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const { id, name } of await engine.labelled(wanted)) {
+    await engine.remove(id);
+    lines.push(`removed the container "${name}" (${id.slice(0, 12)})`);
+  }
+  return lines;
+}
+
+function labels(spec: LaunchSpec): readonly string[] {
+  return [`wraptool.session=${spec.session.name}`, `wraptool.id=${spec.session.id}`, ownLabel()];
+}
+
+/** Two users of one engine may each have a session of one name. */
+function ownLabel(): string {
+  return `wraptool.uid=${process.getuid?.() ?? 0}`;
+}
+
+function owner(spec: LaunchSpec): string {
+  return `${spec.workspace.uid}:${spec.workspace.gid}`;
+}
+
+function sessionFolder(spec: LaunchSpec): string {
+  return join(spec.session.dir, 'devcontainer');
+}
+
+async function defaultDefinition(): Promise<Definition> {
+  const text = await readFile(join(definitionFolder, 'devcontainer.json'), 'utf8');
+  return JSON.parse(text.replace(/^\s*\/\/.*$/gm, '')) as Definition;
+}
+
+/** Absolute path of the engine's client. Relative parts of PATH could be the workspace's. */
+async function findDocker(env: Env): Promise<string | null> {
+  for (const dir of (env['PATH'] ?? '').split(delimiter).filter(isAbsolute)) {
+    const path = join(dir, 'docker');
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch (error) {
+      if (!['ENOENT', 'EACCES', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return null;
+}
+
+function no(reason: string, hint: string): Availability {
+  return { ok: false, reason, hint };
+}

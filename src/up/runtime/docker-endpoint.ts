@@ -1,0 +1,65 @@
+/** Which Docker engine the operator's own `docker` would talk to, by the same rules, and whether it is this machine's. */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type Endpoint =
+  | { readonly ok: true; readonly socketPath: string }
+  | { readonly ok: false; readonly reason: string; readonly hint: string };
+
+const defaultSocket = '/var/run/docker.sock';
+
+/** DOCKER_HOST, else the current context, else the default socket. */
+export async function resolveEndpoint(env: Env): Promise<Endpoint> {
+  const host = env['DOCKER_HOST'];
+  if (host !== undefined && host !== '') return judge(host, `DOCKER_HOST is "${host}"`);
+  const folder = env['DOCKER_CONFIG'] ?? join(env['HOME'] ?? homedir(), '.docker');
+  const context = env['DOCKER_CONTEXT'] || (await currentContext(folder));
+  if (context === undefined || context === 'default') return { ok: true, socketPath: defaultSocket };
+  const key = createHash('sha256').update(context).digest('hex');
+  const meta = await readJson(join(folder, 'contexts', 'meta', key, 'meta.json'));
+  const named = textAt(meta, 'Endpoints', 'docker', 'Host');
+  if (named === undefined)
+    return {
+      ok: false,
+      reason: `the Docker context "${context}" cannot be read`,
+      hint: 'look at "docker context ls"',
+    };
+  return judge(named, `the Docker context "${context}" is "${named}"`);
+}
+
+/** A container of another machine sees that machine's files: the workspace would be somebody else's. */
+function judge(host: string, found: string): Endpoint {
+  const path = host.startsWith('unix://') ? host.slice('unix://'.length) : '';
+  if (path.startsWith('/')) return { ok: true, socketPath: path };
+  return {
+    ok: false,
+    reason: `${found}, not a Unix socket of this machine`,
+    hint: 'unset DOCKER_HOST, or choose a local engine with "docker context use default"',
+  };
+}
+
+async function currentContext(folder: string): Promise<string | undefined> {
+  return textAt(await readJson(join(folder, 'config.json')), 'currentContext');
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function textAt(value: unknown, ...path: readonly string[]): string | undefined {
+  let found = value;
+  for (const key of path) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}

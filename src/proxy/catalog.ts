@@ -25,7 +25,9 @@ export function judgeTools(server: string, declared: readonly unknown[], filter:
   for (const one of declared) {
     const name = isObject(one) ? one['name'] : undefined;
     if (typeof name !== 'string' || !isAllowed(filter, name)) continue;
-    const detail = tools.has(name) ? 'it is declared twice' : definitionProblem(server, name, one as ToolDefinition);
+    const detail = tools.has(name)
+      ? 'it is declared twice'
+      : definitionProblem(server, name, one as ToolDefinition);
     if (detail === null) tools.set(name, one as ToolDefinition);
     else invalid.set(name, { tool: name, reason: 'invalid', detail });
   }
@@ -47,7 +49,8 @@ export function byName(one: { readonly name: string }, other: { readonly name: s
 function definitionProblem(server: string, name: string, tool: ToolDefinition): string | null {
   const { title, description, inputSchema, outputSchema, annotations } = tool;
   if (!isSchema(inputSchema)) return "its 'inputSchema' is no schema of an object";
-  if (outputSchema !== undefined && !isSchema(outputSchema)) return "its 'outputSchema' is no schema of an object";
+  if (outputSchema !== undefined && !isSchema(outputSchema))
+    return "its 'outputSchema' is no schema of an object";
   if (description !== undefined && typeof description !== 'string') return "its 'description' is no text";
   if (title !== undefined && typeof title !== 'string') return "its 'title' is no text";
   if (annotations !== undefined && !isObject(annotations)) return "its 'annotations' are no object";

@@ -15,7 +15,7 @@ export function createLineSplitter(
   limit: number,
   skipLimit: number,
   sink: LineSink,
-): { push(chunk: Buffer): void; end(): void } {
+): { readonly push: (chunk: Buffer) => void; readonly end: () => void } {
   let parts: Buffer[] = [];
   let size = 0;
   let skipped = 0;

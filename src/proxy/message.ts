@@ -1,7 +1,12 @@
 /** One line of JSON-RPC 2.0, judged. */
 
 export type Message =
-  | { readonly kind: 'request'; readonly id: string | number; readonly method: string; readonly params: unknown }
+  | {
+      readonly kind: 'request';
+      readonly id: string | number;
+      readonly method: string;
+      readonly params: unknown;
+    }
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | { readonly kind: 'result'; readonly id: number; readonly result: unknown }
   | { readonly kind: 'error'; readonly id: number; readonly error: RpcError };
@@ -59,7 +64,8 @@ function judge(value: unknown): Message | null {
   if (method !== undefined || typeof id !== 'number') return null;
   if (Object.hasOwn(value, 'result')) return { kind: 'result', id, result: value['result'] };
   const error = value['error'];
-  if (!isObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string') return null;
+  if (!isObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string')
+    return null;
   return { kind: 'error', id, error: new RpcError(error['code'], error['message'], error['data']) };
 }
 

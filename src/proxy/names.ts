@@ -30,5 +30,7 @@ export function parseName(name: string): { readonly server: string; readonly too
 /** Why a tool can't be registered; null when it can. */
 export function nameProblem(server: string, tool: string): string | null {
   if (!toolName.test(tool)) return 'its name has other characters than A-Z a-z 0-9 . _ -';
-  return toolName.test(registeredName(server, tool)) ? null : `'${registeredName(server, tool)}' is over 128 long`;
+  return toolName.test(registeredName(server, tool))
+    ? null
+    : `'${registeredName(server, tool)}' is over 128 long`;
 }

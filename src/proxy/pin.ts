@@ -70,7 +70,12 @@ export async function readPins(
  * Makes the offered definition the pinned one. With `sha256`, the digest of what was shown, only if it is still that.
  * @throws WraptoolError usage
  */
-export async function acceptPin(stateDir: string, server: string, tool: string, sha256?: string): Promise<void> {
+export async function acceptPin(
+  stateDir: string,
+  server: string,
+  tool: string,
+  sha256?: string,
+): Promise<void> {
   const { offered } = await readPins(stateDir, server, tool);
   if (offered === null)
     throw new WraptoolError('usage', `'${tool}' of '${server}' has no changed definition to accept`, {
@@ -85,7 +90,11 @@ export async function acceptPin(stateDir: string, server: string, tool: string, 
   await rm(files.offered, { force: true });
 }
 
-function filesOf(stateDir: string, server: string, tool: string): { readonly pin: string; readonly offered: string } {
+function filesOf(
+  stateDir: string,
+  server: string,
+  tool: string,
+): { readonly pin: string; readonly offered: string } {
   if (/[/\0]/.test(server + tool) || server.startsWith('.'))
     throw new WraptoolError('usage', `'${tool}' of '${server}' can't be the name of a tool`);
   const base = path.join(stateDir, server, tool);

@@ -36,20 +36,37 @@ export function scrubStrings(value: unknown, scrub: ScrubText): unknown {
   const bytes = bytesMember(value);
   // fromEntries defines members, so that one called __proto__ is a member like any other.
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      scrub(name),
-      name === bytes ? scrubBytes(member as string, scrub) : scrubStrings(member, scrub),
-    ]),
+    Object.entries(value).map(([name, member]) => {
+      if (typeof member !== 'string') return [scrub(name), scrubStrings(member, scrub)];
+      return [scrub(name), name === bytes ? scrubBytes(member, scrub) : scrubMember(name, member, scrub)];
+    }),
   );
+}
+
+/** A name such as "password" makes a secret of a value that shows nothing by itself. */
+function scrubMember(name: string, value: string, scrub: ScrubText): string {
+  const text = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+  const clean = scrub(text);
+  return scrub(clean === text ? value : valueIn(clean));
+}
+
+function valueIn(member: string): string {
+  try {
+    return Object.values(JSON.parse(`{${member}}`) as Record<string, string>)[0]!;
+  } catch (error) {
+    if (error instanceof SyntaxError) return '[redacted]';
+    throw error;
+  }
 }
 
 /** Where MCP carries bytes: `data` of an image or audio block, `blob` of a resource. */
 function bytesMember(value: Readonly<Record<string, unknown>>): 'data' | 'blob' | null {
-  if ((value['type'] === 'image' || value['type'] === 'audio') && typeof value['data'] === 'string') return 'data';
-  return typeof value['uri'] === 'string' && typeof value['blob'] === 'string' ? 'blob' : null;
+  if (value['type'] === 'image' || value['type'] === 'audio') return 'data';
+  return typeof value['uri'] === 'string' ? 'blob' : null;
 }
 
 function scrubBytes(base64: string, scrub: ScrubText): string {
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) return scrub(base64);
   const bytes = Buffer.from(base64, 'base64');
   if (!isUtf8(bytes)) return base64;
   const text = bytes.toString('utf8');

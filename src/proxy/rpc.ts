@@ -22,7 +22,7 @@ export type RequestOptions = {
 };
 
 type Settled = { readonly result: unknown } | { readonly error: Error };
-type Pending = { readonly progress: RequestOptions['progress']; settle(outcome: Settled): void };
+type Pending = { readonly progress: RequestOptions['progress']; readonly settle: (outcome: Settled) => void };
 
 /** Requests of the server that may wait for an answer at once. */
 const maxIncoming = 32;
@@ -46,7 +46,9 @@ export class Rpc {
     const splitter = createLineSplitter(limits.messageBytes, limits.skippedBytes, {
       line: (bytes) => this.#line(bytes),
       overlong: () =>
-        this.#settleAll(new UpstreamFailure('overlong', `sent a message of over ${limits.messageBytes} bytes`)),
+        this.#settleAll(
+          new UpstreamFailure('overlong', `sent a message of over ${limits.messageBytes} bytes`),
+        ),
       endless: () => handlers.fatal(`sent a message of over ${limits.skippedBytes} bytes`),
     });
     streams.stdout.on('data', (chunk: Buffer) => splitter.push(chunk));
@@ -96,7 +98,8 @@ export class Rpc {
       settle({ error: failure });
     };
     const onAbort = () => giveUp(cancelled());
-    const onTime = () => giveUp(new UpstreamFailure('timeout', `did not answer within ${timeoutMs / 1000} s`));
+    const onTime = () =>
+      giveUp(new UpstreamFailure('timeout', `did not answer within ${timeoutMs / 1000} s`));
     const timer = setTimeout(onTime, timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending.set(id, { progress, settle });
@@ -109,7 +112,7 @@ export class Rpc {
   }
 
   #settleAll(error: UpstreamFailure): void {
-    for (const { settle } of [...this.#pending.values()]) settle({ error });
+    for (const { settle } of this.#pending.values()) settle({ error });
   }
 
   #line(bytes: Buffer): void {

@@ -30,7 +30,11 @@ export async function createJson(file: string, value: unknown): Promise<boolean>
   });
 }
 
-async function withTemporary<T>(file: string, value: unknown, use: (temporary: string) => Promise<T>): Promise<T> {
+async function withTemporary<T>(
+  file: string,
+  value: unknown,
+  use: (temporary: string) => Promise<T>,
+): Promise<T> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {

@@ -14,9 +14,9 @@ export class Throttle {
     this.#perWindow = perWindow;
   }
 
-  /** One more message that answers nothing. */
-  count(): void {
-    this.#seen += 1;
+  /** One more message that answers nothing, or so many bytes more. */
+  count(amount = 1): void {
+    this.#seen += amount;
     this.#timer ??= setTimeout(() => this.stop(), windowMs).unref();
     if (this.#seen > this.#perWindow) this.#stream.pause();
   }

@@ -43,7 +43,11 @@ export type UpstreamResult = {
 export type UpstreamOutcome =
   /** The server's own result, or a tool error that says why there is none. */
   | { readonly kind: 'finished'; readonly result: UpstreamResult }
-  | { readonly kind: 'refused'; readonly reason: 'upstream_tool_not_allowed' | 'busy'; readonly detail: string };
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'upstream_tool_not_allowed' | 'busy';
+      readonly detail: string;
+    };
 
 export type Progress = { readonly progress: number; readonly total?: number; readonly message?: string };
 
@@ -106,6 +110,7 @@ export type UpstreamEvent = { readonly server: string } & (
   /** A line of its stderr, or one on its stdout that is no message of the protocol. */
   | { readonly kind: 'output'; readonly stream: 'stdout' | 'stderr'; readonly line: string }
   | { readonly kind: 'message'; readonly message: ServerMessage }
+  | { readonly kind: 'problem'; readonly detail: string }
 );
 
 export type Scrub = {
@@ -135,8 +140,10 @@ export type UpstreamDeps = {
   readonly scrub: Scrub;
   /** Everything in it is scrubbed. */
   readonly onEvent: (event: UpstreamEvent) => void;
-  /** The whole environment of a server, before its own `env`: PATH, HOME, LANG. */
-  readonly env: Readonly<Record<string, string>>;
+  /** The operator's HOME, for a server whose `env` has none. */
+  readonly home: string;
+  /** Real paths of folders in which no server's program may lie. */
+  readonly agentWritable?: readonly string[];
   /** Pins and last known lists, a folder for each server. */
   readonly stateDir: string;
   /** Where the empty private folders are made and removed. */

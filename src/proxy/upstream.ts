@@ -1,0 +1,306 @@
+/** One configured server: started when it is needed, started again after a crash, never in the way of another. */
+import { startLife, type Life } from './life.ts';
+import { isObject, RpcError } from './message.ts';
+import { Offer } from './offer.ts';
+import { readResult, toolError } from './result.ts';
+import {
+  UpstreamFailure,
+  type Limits,
+  type McpServerConfig,
+  type ServerStatus,
+  type UpstreamCallOptions,
+  type UpstreamDeps,
+  type UpstreamEvent,
+  type UpstreamOutcome,
+} from './types.ts';
+
+/** After so long a life a crash counts as the first one again. */
+const stableMs = 30_000;
+
+/** Between two fetches of a list that keeps changing. */
+const relistMs = 100;
+
+type EventBody = UpstreamEvent extends infer E
+  ? E extends UpstreamEvent
+    ? Omit<E, 'server'>
+    : never
+  : never;
+
+export class Upstream {
+  readonly name: string;
+  readonly offer: Offer;
+  readonly #deps: UpstreamDeps;
+  readonly #limits: Limits;
+  #config: McpServerConfig;
+  #state: ServerStatus['state'] = 'idle';
+  #life: Life | null = null;
+  #starting: Promise<Life> | null = null;
+  #listing: Promise<void> | null = null;
+  #listAgain = false;
+  #waiting = 0;
+  #starts = 0;
+  #failures = 0;
+  #retryAt = 0;
+  #lastError: string | null = null;
+  #logLevel: string | null = null;
+  readonly #over = new AbortController();
+
+  constructor(
+    name: string,
+    config: McpServerConfig,
+    deps: UpstreamDeps,
+    limits: Limits,
+    changed: () => void,
+  ) {
+    this.name = name;
+    this.#config = config;
+    this.#deps = deps;
+    this.#limits = limits;
+    this.offer = new Offer(name, config, {
+      stateDir: deps.stateDir,
+      scrub: (text) => deps.scrub.scrub(text),
+      changed,
+      hid: ({ tool, detail }) => this.#emit({ kind: 'tool_hidden', tool, detail }),
+      problem: (detail) => this.#emit({ kind: 'problem', detail }),
+    });
+  }
+
+  get config(): McpServerConfig {
+    return this.#config;
+  }
+
+  /** Starts it in the background where that can bring a list: how it went shows in `status`. */
+  warm(): void {
+    const worthIt = this.#state === 'idle' || (this.#state === 'failed' && !this.offer.listed);
+    if (worthIt && performance.now() >= this.#retryAt) this.#ready().catch(onlyFailure);
+    else if (this.offer.hidden.some(({ reason }) => reason === 'changed')) void this.offer.judge();
+  }
+
+  async call(tool: string, args: unknown, options: UpstreamCallOptions): Promise<UpstreamOutcome> {
+    if (!this.offer.isAllowed(tool))
+      return refused(`tool '${tool}' of upstream server '${this.name}' is not in its allowlist`);
+    if (this.#waiting >= this.#limits.callsInFlight)
+      return {
+        kind: 'refused',
+        reason: 'busy',
+        detail: `upstream server '${this.name}' has too many calls at once`,
+      };
+    this.#waiting += 1;
+    try {
+      if (args !== undefined && !isObject(args))
+        throw new UpstreamFailure('protocol', 'takes an object as arguments');
+      return await this.#call(tool, args, options);
+    } catch (error) {
+      return { kind: 'finished', result: toolError(this.#explain(error)) };
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /** Another filter, pin or timeout for the same process. */
+  update(config: McpServerConfig): void {
+    this.#config = config;
+    this.offer.setFilter(config);
+    void this.offer.judge();
+  }
+
+  setLogLevel(level: string): void {
+    this.#logLevel = level;
+    this.#life?.setLogLevel(level);
+  }
+
+  status(): ServerStatus {
+    return {
+      server: this.name,
+      state: this.#state,
+      pid: this.#life?.pid ?? null,
+      identity: this.#life?.identity ?? null,
+      restarts: Math.max(0, this.#starts - 1),
+      callsInFlight: this.#waiting,
+      lastError: this.#lastError,
+      tools: this.offer.tools().map(({ name }) => name),
+      hidden: this.offer.hidden,
+      missing: this.offer.missing,
+    };
+  }
+
+  /** Calls that come meanwhile wait for the new start. */
+  async restart(): Promise<void> {
+    while (this.#starting !== null) await this.#starting.catch(onlyFailure);
+    const old = this.#life;
+    this.#life = null;
+    this.#failures = 0;
+    this.#retryAt = 0;
+    await this.#launch(async () => {
+      await old?.calls.drained();
+      await old?.stop();
+    });
+  }
+
+  /** No call comes any more; ends after the ones in flight. */
+  async retire(): Promise<void> {
+    await this.#life?.calls.drained();
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#over.abort();
+    await this.#starting?.catch(onlyFailure);
+    await this.#life?.stop();
+    this.#state = 'stopped';
+  }
+
+  async #call(tool: string, args: unknown, options: UpstreamCallOptions): Promise<UpstreamOutcome> {
+    const { timeout } = this.#config;
+    const life = await this.#until(this.#ready(), options.signal);
+    // A list that is said to have changed may change what this tool is.
+    if (this.#listing !== null) await this.#until(this.#listing, options.signal, timeout);
+    const refusal = await this.offer.refusal(tool);
+    if (refusal !== null) return refused(refusal);
+    const answer = await life.callTool(tool, args, options, timeout);
+    return { kind: 'finished', result: readResult(answer, (text) => this.#deps.scrub.scrub(text)) };
+  }
+
+  #ready(): Promise<Life> {
+    if (this.#life !== null) return Promise.resolve(this.#life);
+    return this.#starting ?? this.#launch(async () => undefined);
+  }
+
+  #launch(before: () => Promise<void>): Promise<Life> {
+    const starting = before()
+      .then(() => this.#start())
+      .finally(() => {
+        this.#starting = null;
+      });
+    this.#starting = starting;
+    return starting;
+  }
+
+  async #start(): Promise<Life> {
+    if (this.#over.signal.aborted) throw new UpstreamFailure('start', 'is not configured any more');
+    const left = this.#retryAt - performance.now();
+    if (left > 0)
+      throw new UpstreamFailure(
+        'start',
+        `${this.#lastError}; it can be started again in ${Math.ceil(left / 1000)} s`,
+      );
+    this.#state = 'starting';
+    this.#starts += 1;
+    try {
+      return await this.#begin();
+    } catch (error) {
+      this.#failed(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<Life> {
+    const life = await startLife(this.name, this.#config, this.#deps, this.#limits, {
+      listChanged: () => void this.#relist().catch(onlyFailure),
+      over: this.#over.signal,
+    });
+    try {
+      await this.offer.declare(await life.listTools());
+    } catch (error) {
+      await life.stop();
+      throw error;
+    }
+    this.#life = life;
+    this.#state = 'ready';
+    this.#emit({ kind: 'started', pid: life.pid });
+    if (this.#logLevel !== null) life.setLogLevel(this.#logLevel);
+    const since = performance.now();
+    void life.ended.then((reason) => this.#ended(life, reason, performance.now() - since));
+    return life;
+  }
+
+  #ended(life: Life, reason: string, livedMs: number): void {
+    if (reason === 'was stopped') this.#emit({ kind: 'stopped' });
+    // Whoever stopped it has taken it out already, or is about to say what follows.
+    if (this.#life !== life) return;
+    this.#life = null;
+    if (reason === 'was stopped') return;
+    if (livedMs >= stableMs) this.#failures = 0;
+    this.#failed(reason);
+  }
+
+  #failed(reason: string): void {
+    this.#state = 'failed';
+    this.#lastError = reason;
+    this.#failures += 1;
+    this.#retryAt = performance.now() + this.#limits.backoffMs(this.#failures);
+    this.#emit({ kind: 'failed', reason });
+  }
+
+  /** One fetch at a time; what is said meanwhile makes one more. */
+  #relist(): Promise<void> {
+    this.#listAgain = true;
+    this.#listing ??= this.#relistLoop();
+    return this.#listing;
+  }
+
+  async #relistLoop(): Promise<void> {
+    try {
+      while (this.#listAgain && this.#life !== null) {
+        this.#listAgain = false;
+        await this.offer.declare(await this.#life.listTools());
+        if (this.#listAgain) await new Promise((resolve) => setTimeout(resolve, relistMs).unref());
+      }
+    } catch (error) {
+      if (error instanceof UpstreamFailure && error.kind !== 'ended') await this.#drop(error);
+      throw error;
+    } finally {
+      this.#listing = null;
+    }
+  }
+
+  /** What it has now is not known, so it is not used any more. */
+  async #drop(why: UpstreamFailure): Promise<void> {
+    const life = this.#life;
+    if (life === null) return;
+    this.#life = null;
+    this.#failed(why.message);
+    await life.stop();
+  }
+
+  /** The work goes on when the caller does not wait for it any more. */
+  async #until<T>(work: Promise<T>, signal: AbortSignal, timeoutMs?: number): Promise<T> {
+    const over = timeoutMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const { promise, reject } = Promise.withResolvers<never>();
+    const onAbort = () =>
+      reject(
+        new UpstreamFailure(signal.aborted ? 'cancelled' : 'timeout', 'was not ready when the call ended'),
+      );
+    if (over.aborted) onAbort();
+    over.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([work, promise]);
+    } finally {
+      over.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** Text for the agent: names the server, and what to expect. */
+  #explain(error: unknown): string {
+    const subject = `upstream server '${this.name}'`;
+    const scrub = (text: string) => this.#deps.scrub.scrub(text);
+    if (error instanceof RpcError)
+      return `${subject} answered with error ${error.code}: ${scrub(error.message)}`;
+    if (!(error instanceof UpstreamFailure)) throw error;
+    const outlook = error.kind === 'ended' ? '; the next call starts it again' : '';
+    return `${subject} ${scrub(error.message)}${outlook}`;
+  }
+
+  #emit(event: EventBody): void {
+    this.#deps.onEvent({ server: this.name, ...event } as UpstreamEvent);
+  }
+}
+
+function refused(detail: string): UpstreamOutcome {
+  return { kind: 'refused', reason: 'upstream_tool_not_allowed', detail };
+}
+
+/** It is kept in the status and told by an event. */
+function onlyFailure(error: unknown): void {
+  if (!(error instanceof UpstreamFailure)) throw error;
+}

@@ -121,7 +121,8 @@ function checkQuery(pathname: string, query: string): string | null {
 
 function pairs(query: string): [name: string, value: string][] {
   if (query === '') return [];
-  return query.split('&').map((pair) => {
+  const parts = query.split('&').filter((pair) => pair !== '');
+  return parts.map((pair) => {
     const mark = pair.indexOf('=');
     return mark < 0 ? [pair, ''] : [pair.slice(0, mark), pair.slice(mark + 1)];
   });

@@ -42,7 +42,7 @@ async function post(exchange: Exchange): Promise<void> {
   const headers = headersFor(session, requests);
   if (session) for (const message of messages) if (message.kind === 'notification') notice(session, message);
   if (requests.length === 0) {
-    res.writeHead(202, headers).end();
+    res.writeHead(202, { ...headers, 'content-length': 0 }).end();
     return;
   }
   takeCalls(wire, requests.length);

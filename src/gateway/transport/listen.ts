@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
 import type { Core } from '../core.ts';
+import { Gone } from './body.ts';
 import type { About } from './dispatch.ts';
 import { createGate, type Door, type Gate } from './gate.ts';
 import { serveHttp, tellChanged } from './http.ts';
@@ -139,7 +140,7 @@ function health(req: IncomingMessage, res: ServerResponse): void {
 
 /** Answers a refused request. Its body is never read; a small one is skipped so that the connection can go on. */
 function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  if (req.destroyed && !req.complete) return;
+  if (error instanceof Gone) return;
   let refusal: Refusal;
   if (error instanceof Refusal) refusal = error;
   else {

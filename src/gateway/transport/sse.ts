@@ -43,7 +43,7 @@ export async function serveMessages(exchange: Exchange, sessionId: string | null
   } else if (message.kind === 'notification') {
     notice(session, message);
   }
-  res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
+  res.writeHead(202, { 'content-type': 'text/plain', 'content-length': 8 }).end('Accepted');
 }
 
 async function read({ wire, req }: Exchange) {

@@ -221,7 +221,7 @@ test(
 const parent = fileURLToPath(new URL('./parent.ts', import.meta.url));
 
 /** A process that starts a sandbox and says the pids of what is in and around it. */
-async function startParent(t: TestContext, network: string): Promise<{ kill(): void; pids: number[] }> {
+async function startParent(t: TestContext, network: string): Promise<{ kill: () => void; pids: number[] }> {
   const child = spawn(process.execPath, [parent, network], { stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];

@@ -1,8 +1,11 @@
 /** Everything derived from one snapshot. A call holds the one that it began with; a reload puts another in its place. */
+import { createHash } from 'node:crypto';
+import path from 'node:path';
 import type { Snapshot, ToolConfig } from '../config/types.ts';
 import { resolveBinary } from '../executor/binary.ts';
-import { toolEnvironment } from '../executor/environment.ts';
+import { childEnvironment } from '../executor/environment.ts';
 import type { GuardOptions, ResolvedBinary } from '../executor/types.ts';
+import { homeDir } from '../paths.ts';
 import { createScrubber, type Scrubber } from '../scrub/scrubber.ts';
 import { resolveRoots, resolveWorkingDir, type Root } from './cwd.ts';
 import { buildRegistry, type Registry } from './registry.ts';
@@ -18,8 +21,10 @@ export type Surroundings = {
   readonly roots: readonly string[] | null;
   /** Pinned by `up` for its workspace; the config's own pins win. */
   readonly remotes: Readonly<Record<string, string>>;
-  /** Private folder for guards, outside every root. */
+  /** Private folder for guards, outside every root; each workspace gets one in it. */
   readonly guardState: string;
+  /** Never to be seen in any output. */
+  readonly token: string;
 };
 
 export type ActiveTool = {
@@ -48,7 +53,7 @@ export async function activate(snapshot: Snapshot, around: Surroundings): Promis
     registry: buildRegistry(snapshot),
     roots: await resolveRoots(around.roots ?? config.mcp.allowed_cwd_roots),
     tools,
-    scrubber: scrubberFor(snapshot, around.env),
+    scrubber: scrubberFor(snapshot, around),
   });
 }
 
@@ -56,22 +61,26 @@ async function activateTool(config: ToolConfig, around: Surroundings): Promise<A
   return {
     config,
     binary: await resolveBinary(config.binary, around.agentWritable),
-    env: toolEnvironment(config.env, around.env),
+    env: childEnvironment({ home: homeDir(around.env), configured: config.env }),
     workingDir: config.working_dir === null ? null : await resolveWorkingDir(config.working_dir),
     guardOptions: (workspace) => ({
       workspace,
       remotes: { ...around.remotes, ...config.remotes },
-      stateDir: around.guardState,
+      stateDir: path.join(
+        around.guardState,
+        createHash('sha256').update(workspace).digest('hex').slice(0, 12),
+      ),
       homeFiles: config.home_files,
       confine: config.confine,
     }),
   };
 }
 
-function scrubberFor({ config }: Snapshot, env: Env): Scrubber {
-  const literals = [...new Set([...config.scrub.values_from_env, config.mcp.token_env])].flatMap((name) => {
+function scrubberFor({ config }: Snapshot, { env, token }: Surroundings): Scrubber {
+  const named = config.scrub.values_from_env.flatMap((name) => {
     const value = env[name];
     return value === undefined ? [] : [{ name, value }];
   });
+  const literals = [{ name: config.mcp.token_env, value: token }, ...named];
   return createScrubber({ literals, patterns: config.scrub.patterns });
 }

@@ -3,10 +3,8 @@ import { WraptoolError } from '../errors.ts';
 import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
 import type { Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import { toArgv } from '../policy/structured.ts';
 import type { Allowed, Decision, Denied } from '../policy/types.ts';
 import type { Active, ActiveTool } from './active.ts';
-import { onlyKeys } from './arguments.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
@@ -16,7 +14,7 @@ import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
 import type { RequestBook } from './request-book.ts';
 import { denialResult, errorResult, outcomeResult, refusal } from './results.ts';
-import { readRun, type Run } from './run.ts';
+import { runOfArgv, runOfTool, type Run } from './run.ts';
 
 export type Stages = {
   readonly active: () => Active;
@@ -28,7 +26,12 @@ export type Stages = {
 };
 
 type Args = Readonly<Record<string, unknown>>;
-type Call = { readonly caller: Caller; readonly name: string; readonly args: Args; readonly options: CallOptions };
+type Call = {
+  readonly caller: Caller;
+  readonly name: string;
+  readonly args: Args;
+  readonly options: CallOptions;
+};
 
 /** Serves one tools/call. Throws only what is a fault of the gateway itself. */
 export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
@@ -39,13 +42,14 @@ export async function handleCall(stages: Stages, call: Call): Promise<ToolResult
   const run = readCall(active, registered, name, args);
   let seq: string;
   try {
-    seq = logReceived(stages.log, scrub, { caller, name, run: typeof run === 'string' ? null : run });
+    seq = logReceived(stages.log, scrub, { caller, name, run: 'decision' in run ? null : run });
   } catch (error) {
     return unlogged(stages, error, name, scrub);
   }
   return stages.repeats.once(caller, name, args, async () => {
     try {
-      if (registered?.kind === 'own' && registered.name !== 'wraptool_run') return await ownTool(stages, active, registered.name, call);
+      if (registered?.kind === 'own' && registered.name !== 'wraptool_run')
+        return await ownTool(stages, active, registered.name, call);
       return await command(stages, active, call, seq, run);
     } catch (error) {
       return unlogged(stages, error, name, scrub);
@@ -53,30 +57,46 @@ export async function handleCall(stages: Stages, call: Call): Promise<ToolResult
   });
 }
 
-/** What is to be run, as the policy reads it; a string says why the arguments are none. */
-function readCall(active: Active, registered: Registered | undefined, name: string, args: Args): Run | string {
-  if (registered?.kind === 'own') return registered.name === 'wraptool_run' ? readRun(args) : { tool: name, argv: [], stdin: null };
+/** What is to be run, as the policy reads it; a denial says why the arguments are none. */
+function readCall(
+  active: Active,
+  registered: Registered | undefined,
+  name: string,
+  args: Args,
+): Run | Denied {
   // A tool that is gone, or was never there: the policy has the words for it.
   if (!registered) return { tool: name, argv: [], stdin: null };
-  const extra = onlyKeys(args, ['flags', 'args', 'stdin']);
-  if (extra !== null) return extra;
-  const { flags, args: positionals, stdin } = args;
-  if (stdin !== undefined && typeof stdin !== 'string') return "'stdin' must be a string";
-  const { tool, subcommand } = registered;
-  const argv = toArgv(active.snapshot.policy, tool, subcommand, { flags, args: positionals });
-  return typeof argv === 'string' ? argv : { tool, argv, stdin: stdin ?? null };
+  if (registered.kind === 'cli')
+    return runOfTool(active.snapshot.policy, registered.tool, registered.subcommand, args);
+  return registered.name === 'wraptool_run' ? runOfArgv(args) : { tool: name, argv: [], stdin: null };
 }
 
-async function ownTool(stages: Stages, active: Active, name: string, { args, caller, options }: Call): Promise<ToolResult> {
+async function ownTool(
+  stages: Stages,
+  active: Active,
+  name: string,
+  { args, caller, options }: Call,
+): Promise<ToolResult> {
   if (name === 'wraptool_discover') return discover(active.snapshot);
   const request = readRequest(args);
-  if (typeof request === 'string') return errorResult(`DENIED: the request is malformed: ${request}`, { decision: 'deny', reason_code: 'request_malformed', detail: request });
+  if (typeof request === 'string')
+    return errorResult(`DENIED: the request is malformed: ${request}`, {
+      decision: 'deny',
+      reason_code: 'request_malformed',
+      detail: request,
+    });
   return requestCapability(stages.requests, request, caller.client, options.signal);
 }
 
-async function command(stages: Stages, active: Active, call: Call, seq: string, run: Run | string): Promise<ToolResult> {
+async function command(
+  stages: Stages,
+  active: Active,
+  call: Call,
+  seq: string,
+  run: Run | Denied,
+): Promise<ToolResult> {
   const scrub = active.scrubber.scrub;
-  const tool = typeof run === 'string' ? undefined : active.tools.get(run.tool);
+  const tool = active.tools.get(run.tool);
   const opened = await openCwd({
     query: call.caller.query,
     peerCwd: null,
@@ -84,10 +104,16 @@ async function command(stages: Stages, active: Active, call: Call, seq: string, 
     roots: active.roots,
   });
   try {
-    const decision = decide(active, call, run, opened);
-    logDecided(stages.log, scrub, { seq, decision, cwd: opened.dir?.realPath ?? null, config: active.snapshot.hash });
+    const decision = decide(active, run, opened);
+    logDecided(stages.log, scrub, {
+      seq,
+      decision,
+      cwd: opened.dir?.realPath ?? null,
+      config: active.snapshot.hash,
+    });
     if (decision.decision === 'deny') return denialResult(decision, seq, scrub);
-    if (!tool || !opened.dir || typeof run === 'string') throw new WraptoolError('internal', 'the policy allowed a call without a tool or folder');
+    if (!tool || !opened.dir || 'decision' in run)
+      throw new WraptoolError('internal', 'the policy allowed a call without a tool or folder');
     const frozen = freeze(decision, tool, opened.dir, run.stdin, opened.root);
     return await act(stages, active, frozen, decision, seq, call.options);
   } finally {
@@ -95,17 +121,26 @@ async function command(stages: Stages, active: Active, call: Call, seq: string, 
   }
 }
 
-function decide(active: Active, { name }: Call, run: Run | string, opened: OpenedCwd): Decision {
-  if (typeof run === 'string') return refusal('request_malformed', run, { tool: name });
+function decide(active: Active, run: Run | Denied, opened: OpenedCwd): Decision {
+  if ('decision' in run) return run;
   if (opened.malformed !== null) return refusal('request_malformed', opened.malformed, run);
   const decision = evaluate(active.snapshot.policy, run, opened.verdict);
   if (decision.decision === 'allow' && run.stdin !== null && !decision.stdin)
-    return refusal('request_malformed', 'this command takes no stdin', { ...run, subcommand: decision.subcommand });
+    return refusal('request_malformed', 'this command takes no stdin', {
+      ...run,
+      subcommand: decision.subcommand,
+    });
   return decision;
 }
 
 /** One frozen value goes to the executor: what was decided is what runs. */
-function freeze(allowed: Allowed, tool: ActiveTool, cwd: FrozenCall['cwd'], stdin: string | null, root: string | null): FrozenCall {
+function freeze(
+  allowed: Allowed,
+  tool: ActiveTool,
+  cwd: FrozenCall['cwd'],
+  stdin: string | null,
+  root: string | null,
+): FrozenCall {
   return Object.freeze({
     tool: allowed.tool,
     subcommand: allowed.subcommand,
@@ -122,7 +157,14 @@ function freeze(allowed: Allowed, tool: ActiveTool, cwd: FrozenCall['cwd'], stdi
   });
 }
 
-async function act(stages: Stages, active: Active, frozen: FrozenCall, allowed: Allowed, seq: string, options: CallOptions): Promise<ToolResult> {
+async function act(
+  stages: Stages,
+  active: Active,
+  frozen: FrozenCall,
+  allowed: Allowed,
+  seq: string,
+  options: CallOptions,
+): Promise<ToolResult> {
   const scrub = active.scrubber.scrub;
   let outcome: Outcome;
   try {
@@ -142,7 +184,13 @@ async function act(stages: Stages, active: Active, frozen: FrozenCall, allowed: 
 }
 
 /** What the host lacks is said to the client as what it is; anything else is our fault and goes up. */
-function failed(stages: Stages, scrub: (text: string) => string, frozen: FrozenCall, seq: string, error: unknown): ToolResult {
+function failed(
+  stages: Stages,
+  scrub: (text: string) => string,
+  frozen: FrozenCall,
+  seq: string,
+  error: unknown,
+): ToolResult {
   finish(stages, seq, { kind: 'failed', detail: (error as Error).message });
   if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
   const typed = [frozen.tool, ...frozen.argv].join(' ');
@@ -163,5 +211,9 @@ function finish(stages: Stages, seq: string, outcome: Outcome | { kind: 'failed'
 function unlogged(stages: Stages, error: unknown, name: string, scrub: (text: string) => string): ToolResult {
   if (!(error instanceof WraptoolError) || error.code !== 'log_unavailable') throw error;
   stages.fault(error);
-  return denialResult(refusal('log_unavailable', 'the log cannot be written, so nothing is run', { tool: name }), null, scrub);
+  return denialResult(
+    refusal('log_unavailable', 'the log cannot be written, so nothing is run', { tool: name }),
+    null,
+    scrub,
+  );
 }

@@ -11,7 +11,11 @@ type Scrub = (text: string) => string;
 const mostChars = 96 * 1024;
 const mostWords = 2048;
 
-export function logReceived(log: Log, scrub: Scrub, call: { caller: Caller; name: string; run: Run | null }): string {
+export function logReceived(
+  log: Log,
+  scrub: Scrub,
+  call: { caller: Caller; name: string; run: Run | null },
+): string {
   const { caller, name, run } = call;
   return log.append({
     event: 'received',
@@ -42,12 +46,20 @@ export function logDecided(
     subcommand: decision.subcommand.map(scrub),
     ...bounded(decision.argv, scrub),
     cwd: facts.cwd,
-    rule: decision.rule && { file: decision.rule.file, line: decision.rule.line, effect: decision.rule.effect },
+    rule: decision.rule && {
+      file: decision.rule.file,
+      line: decision.rule.line,
+      effect: decision.rule.effect,
+    },
     config: facts.config,
   });
 }
 
-export function logFinished(log: Log, seq: string, outcome: Outcome | { kind: 'failed'; detail: string }): void {
+export function logFinished(
+  log: Log,
+  seq: string,
+  outcome: Outcome | { kind: 'failed'; detail: string },
+): void {
   const ended = outcome.kind === 'finished' ? outcome : null;
   log.append({
     event: 'finished',

@@ -1,7 +1,8 @@
 /** Snapshot to the set of MCP tools: sorted, the same for every connection. */
 import { createHash } from 'node:crypto';
 import type { Snapshot } from '../config/types.ts';
-import { describeTools } from '../policy/structured.ts';
+import type { Policy } from '../policy/compile.ts';
+import { describeTools, type DescribedTool } from '../policy/structured.ts';
 import type { ToolDescription } from './core.ts';
 import { discoverTool } from './discover.ts';
 import { requestTool } from './request-capability.ts';
@@ -11,7 +12,12 @@ export type OwnTool = 'wraptool_discover' | 'wraptool_request_capability' | 'wra
 
 export type Registered =
   | { readonly kind: 'own'; readonly name: OwnTool }
-  | { readonly kind: 'cli'; readonly name: string; readonly tool: string; readonly subcommand: readonly string[] };
+  | {
+      readonly kind: 'cli';
+      readonly name: string;
+      readonly tool: string;
+      readonly subcommand: readonly string[];
+    };
 
 export type Registry = {
   readonly tools: readonly ToolDescription[];
@@ -30,9 +36,14 @@ export function buildRegistry({ config, policy }: Snapshot): Registry {
     tools.push(tool);
   }
   for (const described of expose === 'run' ? [] : describeTools(policy)) {
-    const { name, description, inputSchema, tool, subcommand, readOnly } = described;
+    const { name, description, tool, subcommand, readOnly } = described;
     registered.set(name, { kind: 'cli', name, tool, subcommand });
-    tools.push({ name, description, inputSchema, ...(readOnly ? { annotations: { readOnlyHint: true } } : {}) });
+    tools.push({
+      name,
+      description,
+      inputSchema: withStdin(policy, described),
+      ...(readOnly ? { annotations: { readOnlyHint: true } } : {}),
+    });
   }
   tools.sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
@@ -40,4 +51,19 @@ export function buildRegistry({ config, policy }: Snapshot): Registry {
     hash: createHash('sha256').update(JSON.stringify(tools)).digest('hex'),
     find: (name) => registered.get(name),
   };
+}
+
+/** `stdin` is a property of a tool's schema only where a rule takes it. */
+function withStdin(
+  policy: Policy,
+  { tool, subcommand, inputSchema }: DescribedTool,
+): DescribedTool['inputSchema'] {
+  let word = policy.tools.get(tool)?.root;
+  for (const step of subcommand) word = word?.next.get(step);
+  if (!word?.allow.some((rule) => rule.stdin)) return inputSchema;
+  const properties = {
+    ...(inputSchema['properties'] as object),
+    stdin: { type: 'string', description: 'standard input' },
+  };
+  return { ...inputSchema, properties };
 }

@@ -37,7 +37,9 @@ export function createRepeats(logDir: string): Repeats {
     async once(caller, name, args, work) {
       if (!caller.repeat) return work();
       const { key, attempt } = caller.repeat;
-      const fingerprint = createHash('sha256').update(JSON.stringify([name, args])).digest('hex');
+      const fingerprint = createHash('sha256')
+        .update(JSON.stringify([name, args]))
+        .digest('hex');
       const before = known.get(key);
       if (before && before.fingerprint !== fingerprint)
         return errorResult('the idempotency key of this call belongs to another call: nothing was run');

@@ -82,7 +82,8 @@ export function createRequestBook(log: Log, session: string | null): RequestBook
 
   function limit(now: number): string | null {
     const mine = [...byId.values()].filter((state) => state.session === session);
-    const pending = (states: readonly RequestState[]) => states.filter(({ status }) => status === 'pending').length;
+    const pending = (states: readonly RequestState[]) =>
+      states.filter(({ status }) => status === 'pending').length;
     if (pending(mine) >= requestLimits.pendingPerSession)
       return `${requestLimits.pendingPerSession} requests of this session are pending: wait until the operator has decided some`;
     if (mine.filter(({ at }) => now - at < hour).length >= requestLimits.perHour)
@@ -102,7 +103,10 @@ export function createRequestBook(log: Log, session: string | null): RequestBook
       const now = Date.now();
       const digest = digestOf(asked);
       const equal = [...byId.values()].findLast(
-        (state) => state.digest === digest && state.session === session && (state.status === 'pending' || now - state.decidedAt < hour),
+        (state) =>
+          state.digest === digest &&
+          state.session === session &&
+          (state.status === 'pending' || now - state.decidedAt < hour),
       );
       if (equal) return equal;
       const against = limit(now);

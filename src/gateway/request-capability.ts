@@ -15,14 +15,20 @@ export const requestTool = {
     type: 'object',
     properties: {
       tool: { type: 'string', description: 'Configured name of the tool, for example "git".' },
-      subcommand: { type: 'string', description: 'Subcommand words, for example "remote add"; empty for the tool itself.' },
+      subcommand: {
+        type: 'string',
+        description: 'Subcommand words, for example "remote add"; empty for the tool itself.',
+      },
       flags: { ...words, description: 'Flags that are needed, for example ["--force"].' },
       args: { ...words, description: 'Positional arguments that are needed.' },
       seq: { type: 'string', description: 'seq of the refused call.' },
       rationale: { type: 'string', maxLength: 2000, description: 'Why it is needed, for the operator.' },
       enables: { type: 'string', maxLength: 2000, description: 'What it makes possible, for the operator.' },
       wait: { type: 'number', minimum: 0, maximum: 50, description: 'Seconds to wait for the decision.' },
-      request_id: { type: 'string', description: 'Asks for the state of that request; nothing else is needed then but wait.' },
+      request_id: {
+        type: 'string',
+        description: 'Asks for the state of that request; nothing else is needed then but wait.',
+      },
     },
     additionalProperties: false,
   },
@@ -40,18 +46,25 @@ export function readRequest(input: Readonly<Record<string, unknown>>): Query | N
   const extra = onlyKeys(input, known);
   if (extra !== null) return extra;
   const wait = input['wait'] ?? 0;
-  if (typeof wait !== 'number' || !(wait >= 0 && wait <= 50)) return "'wait' must be a number of seconds from 0 to 50";
+  if (typeof wait !== 'number' || !(wait >= 0 && wait <= 50))
+    return "'wait' must be a number of seconds from 0 to 50";
   const id = input['request_id'];
   if (id !== undefined)
-    return typeof id === 'string' && /^req_[0-9a-f]{8}$/.test(id) ? { id, wait } : "'request_id' must be req_ and 8 hex digits";
+    return typeof id === 'string' && /^req_[0-9a-f]{8}$/.test(id)
+      ? { id, wait }
+      : "'request_id' must be req_ and 8 hex digits";
   const { tool, subcommand = '', flags = [], args, seq, rationale, enables } = input;
   if (!isLine(tool) || tool === '') return "'tool' must be the configured name of a tool";
   if (!isLine(subcommand)) return "'subcommand' must be a string";
-  if (!isItems(flags) || !flags.every((flag) => /^-./.test(flag))) return "'flags' must be a list of flags, each with its dashes";
+  if (!isItems(flags) || !flags.every((flag) => /^-./.test(flag)))
+    return "'flags' must be a list of flags, each with its dashes";
   if (args !== undefined && !isItems(args)) return `'args' must be a list of at most ${mostItems} strings`;
-  if (!isProse(rationale) || rationale.trim() === '') return "'rationale' must say why it is needed, in at most 2000 characters";
-  if (enables !== undefined && !isProse(enables)) return "'enables' must be a string of at most 2000 characters";
-  if (seq !== undefined && (!isLine(seq) || seq.length > 200)) return "'seq' must be the seq of a refused call";
+  if (!isProse(rationale) || rationale.trim() === '')
+    return "'rationale' must say why it is needed, in at most 2000 characters";
+  if (enables !== undefined && !isProse(enables))
+    return "'enables' must be a string of at most 2000 characters";
+  if (seq !== undefined && (!isLine(seq) || seq.length > 200))
+    return "'seq' must be the seq of a refused call";
   const asked = {
     tool,
     subcommand: subcommand.split(' ').filter((word) => word !== ''),
@@ -64,9 +77,12 @@ export function readRequest(input: Readonly<Record<string, unknown>>): Query | N
   return { asked, wait };
 }
 
-const isLine = (value: unknown): value is string => typeof value === 'string' && value.length <= longestItem && value.isWellFormed();
-const isProse = (value: unknown): value is string => typeof value === 'string' && value.length <= 2000 && value.isWellFormed();
-const isItems = (value: unknown): value is string[] => isStringList(value) && value.length <= mostItems && value.every(isLine);
+const isLine = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= longestItem && value.isWellFormed();
+const isProse = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 2000 && value.isWellFormed();
+const isItems = (value: unknown): value is string[] =>
+  isStringList(value) && value.length <= mostItems && value.every(isLine);
 
 const pollMs = 500;
 
@@ -79,7 +95,8 @@ export async function requestCapability(
 ): Promise<ToolResult> {
   const first = 'id' in request ? await book.find(request.id) : await book.ask({ ...request.asked, client });
   if (first === null) return errorResult('there is no request of that id', { decision: 'unknown_request' });
-  if (typeof first === 'string') return errorResult(`DENIED: ${first}`, { decision: 'deny', reason_code: 'busy', detail: first });
+  if (typeof first === 'string')
+    return errorResult(`DENIED: ${first}`, { decision: 'deny', reason_code: 'busy', detail: first });
   let state: RequestState = first;
   const deadline = Date.now() + request.wait * 1000;
   while (state.status === 'pending' && Date.now() < deadline && !signal.aborted) {

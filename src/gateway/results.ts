@@ -7,11 +7,19 @@ import type { ToolResult } from './core.ts';
 export type Finished = Extract<Outcome, { kind: 'finished' }>;
 
 /** stdout, then stderr, then how it ended where that is not 0. */
-export function outcomeResult(outcome: Finished, facts: { cwd: string; seq: string; timeoutMs: number }): ToolResult {
+export function outcomeResult(
+  outcome: Finished,
+  facts: { cwd: string; seq: string; timeoutMs: number },
+): ToolResult {
   const isError = outcome.exitCode !== 0 || outcome.timedOut || outcome.cancelled;
   const notes = outcome.notes.map((note) => `note: ${note}`);
   return {
-    content: [{ type: 'text', text: lines([outcome.stdout, outcome.stderr, ...notes, ...ending(outcome, facts.timeoutMs)]) }],
+    content: [
+      {
+        type: 'text',
+        text: lines([outcome.stdout, outcome.stderr, ...notes, ...ending(outcome, facts.timeoutMs)]),
+      },
+    ],
     structuredContent: {
       exit_code: outcome.exitCode,
       signal: outcome.signal,
@@ -44,7 +52,11 @@ function lines(parts: readonly string[]): string {
 }
 
 /** A denial: its text for the model, the same facts for programs, secrets gone from both. */
-export function denialResult(denied: Denied, seq: string | null, scrub: (text: string) => string): ToolResult {
+export function denialResult(
+  denied: Denied,
+  seq: string | null,
+  scrub: (text: string) => string,
+): ToolResult {
   const { text, structured } = explain(denied, seq === null ? {} : { seq });
   return {
     content: [{ type: 'text', text: scrub(text) }],
@@ -67,6 +79,7 @@ export function refusal(
     subcommand: call.subcommand ?? [],
     argv: call.argv ?? [],
     offending: null,
+    flag: null,
     allowedFlags: [],
     nearestAllowed: null,
     rule: null,
@@ -83,7 +96,11 @@ export function scrubbed(value: unknown, scrub: (text: string) => string): unkno
 
 /** A JSON answer of one of the gateway's own tools: as text for clients that read only that, and structured. */
 export function jsonResult(value: Readonly<Record<string, unknown>>): ToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(value) }], structuredContent: value, isError: false };
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }],
+    structuredContent: value,
+    isError: false,
+  };
 }
 
 export function errorResult(text: string, facts: Readonly<Record<string, unknown>> = {}): ToolResult {

@@ -1,5 +1,8 @@
 /** `wraptool_run`: the one stable name through which whatever policy allows now can be called. */
-import { isStringList, onlyKeys } from './arguments.ts';
+import { readRun, readStructured, toArgv } from '../policy/structured.ts';
+import type { Policy } from '../policy/compile.ts';
+import type { Call, Denied } from '../policy/types.ts';
+import { refusal } from './results.ts';
 
 export const runTool = {
   name: 'wraptool_run',
@@ -9,7 +12,11 @@ export const runTool = {
     type: 'object',
     properties: {
       tool: { type: 'string', description: 'Configured name of the tool, for example "git".' },
-      argv: { type: 'array', items: { type: 'string' }, description: 'Words after the tool, for example ["status", "--short"].' },
+      argv: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Words after the tool, for example ["status", "--short"].',
+      },
       stdin: { type: 'string', description: 'Standard input, where the rule takes it.' },
     },
     required: ['tool', 'argv'],
@@ -17,15 +24,32 @@ export const runTool = {
   },
 } as const;
 
-export type Run = { readonly tool: string; readonly argv: readonly string[]; readonly stdin: string | null };
+/** A call as the policy reads it, with what it is fed. */
+export type Run = Call & { readonly stdin: string | null };
+type Args = Readonly<Record<string, unknown>>;
 
-/** Reads the tool's arguments; a string says what is wrong with them. */
-export function readRun(args: Readonly<Record<string, unknown>>): Run | string {
-  const extra = onlyKeys(args, ['tool', 'argv', 'stdin']);
-  if (extra !== null) return extra;
-  const { tool, argv, stdin } = args;
-  if (typeof tool !== 'string') return "'tool' must be a string";
-  if (!isStringList(argv)) return "'argv' must be a list of strings";
-  if (stdin !== undefined && typeof stdin !== 'string') return "'stdin' must be a string";
-  return { tool, argv, stdin: stdin ?? null };
+/** Arguments of wraptool_run. */
+export function runOfArgv(args: Args): Run | Denied {
+  const { stdin, ...rest } = args;
+  const call = readRun(rest);
+  return 'decision' in call ? call : withStdin(call, stdin);
+}
+
+/** Arguments of a registered tool, written as the argv that the policy judges. */
+export function runOfTool(
+  policy: Policy,
+  tool: string,
+  subcommand: readonly string[],
+  args: Args,
+): Run | Denied {
+  const { stdin, ...rest } = args;
+  const read = readStructured(tool, subcommand, rest);
+  if ('decision' in read) return read;
+  return withStdin({ tool, argv: toArgv(policy, tool, subcommand, read) }, stdin);
+}
+
+function withStdin(call: Call, stdin: unknown): Run | Denied {
+  if (stdin !== undefined && typeof stdin !== 'string')
+    return refusal('request_malformed', 'stdin must be a string', call);
+  return { ...call, stdin: stdin ?? null };
 }

@@ -44,42 +44,107 @@ async function session(it: Rig): Promise<string> {
 }
 
 const refused: readonly [sentence: string, text: string, status: number, says: RegExp][] = [
-  ['no token', request('POST /mcp', [json], call('ping')), 401, /"error":"unauthorized","message":"no token was sent/],
-  ['a wrong token', request('POST /mcp', ['Authorization: Bearer x', json], call('ping')), 401, /the token is wrong/],
+  [
+    'no token',
+    request('POST /mcp', [json], call('ping')),
+    401,
+    /"error":"unauthorized","message":"no token was sent/,
+  ],
+  [
+    'a wrong token',
+    request('POST /mcp', ['Authorization: Bearer x', json], call('ping')),
+    401,
+    /the token is wrong/,
+  ],
   ['another scheme', request('POST /mcp', [`Authorization: Basic ${token}`], ''), 401, /has no bearer token/],
   ['the token with more behind it', request('GET /mcp', [`${auth} x`]), 401, /has no bearer token/],
   ['two Authorization headers', request('GET /mcp', ['Authorization: Bearer x', auth]), 400, /sent twice/],
-  ['a token in the URL', request(`POST /mcp?token=${token}`, [auth, json], call('ping')), 400, /token_in_url/],
+  [
+    'a token in the URL',
+    request(`POST /mcp?token=${token}`, [auth, json], call('ping')),
+    400,
+    /token_in_url/,
+  ],
   ['a token in the URL, without a header', request('GET /sse?access_token=x', []), 400, /token_in_url/],
-  ['an unknown parameter', request('POST /mcp?cwd=/a&dir=/b', [auth, json], call('ping')), 400, /unknown_parameter.*'dir'/],
-  ['sessionId elsewhere than on /messages', request('POST /mcp?sessionId=x', [auth, json], call('ping')), 400, /unknown_parameter/],
+  [
+    'an unknown parameter',
+    request('POST /mcp?cwd=/a&dir=/b', [auth, json], call('ping')),
+    400,
+    /unknown_parameter.*'dir'/,
+  ],
+  [
+    'sessionId elsewhere than on /messages',
+    request('POST /mcp?sessionId=x', [auth, json], call('ping')),
+    400,
+    /unknown_parameter/,
+  ],
   ['an unknown path without a token', request('GET /admin', []), 401, /unauthorized/],
   ['an unknown path', request('GET /admin', [auth]), 404, /not_found/],
   ['a search for OAuth', request('GET /.well-known/oauth-protected-resource/mcp', []), 404, /not_found/],
   ['a registration for OAuth', request('POST /register', [json], '{}'), 404, /not_found/],
-  ['a foreign Host', `GET /mcp HTTP/1.1\r\nHost: evil.example:80\r\n${auth}\r\n\r\n`, 403, /host_not_allowed/],
-  ['a Host that begins like ours', `GET /mcp HTTP/1.1\r\nHost: localhost.evil.example\r\n${auth}\r\n\r\n`, 403, /host_not_allowed/],
+  [
+    'a foreign Host',
+    `GET /mcp HTTP/1.1\r\nHost: evil.example:80\r\n${auth}\r\n\r\n`,
+    403,
+    /host_not_allowed/,
+  ],
+  [
+    'a Host that begins like ours',
+    `GET /mcp HTTP/1.1\r\nHost: localhost.evil.example\r\n${auth}\r\n\r\n`,
+    403,
+    /host_not_allowed/,
+  ],
   ['no Host', `GET /mcp HTTP/1.1\r\n${auth}\r\n\r\n`, 400, /^/],
   ['two Hosts', `GET /mcp HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n${auth}\r\n\r\n`, 400, /^/],
   ['a foreign Origin', request('GET /mcp', [auth, 'Origin: http://evil.example']), 403, /origin_not_allowed/],
   ['the null Origin', request('GET /mcp', [auth, 'Origin: null']), 403, /origin_not_allowed/],
-  ['an Origin with our name as user', request('GET /mcp', [auth, 'Origin: http://localhost@evil.example']), 403, /origin_not_allowed/],
+  [
+    'an Origin with our name as user',
+    request('GET /mcp', [auth, 'Origin: http://localhost@evil.example']),
+    403,
+    /origin_not_allowed/,
+  ],
   ['another method', request('PUT /mcp', [auth]), 405, /method_not_allowed/],
   ['POST on /sse', request('POST /sse', [auth, json], call('initialize')), 405, /only GET/],
-  ['GET without an Accept for streams', request('GET /mcp', [auth, 'Accept: application/json']), 406, /text\/event-stream/],
-  ['another media type', request('POST /mcp', [auth, 'Content-Type: text/plain'], call('ping')), 415, /Unsupported Media Type/],
+  [
+    'GET without an Accept for streams',
+    request('GET /mcp', [auth, 'Accept: application/json']),
+    406,
+    /text\/event-stream/,
+  ],
+  [
+    'another media type',
+    request('POST /mcp', [auth, 'Content-Type: text/plain'], call('ping')),
+    415,
+    /Unsupported Media Type/,
+  ],
   ['a compressed body', post(call('ping'), 'Content-Encoding: gzip'), 415, /Content-Encoding/],
   ['what is no JSON', post('{"a":'), 400, /-32700/],
   ['what is no UTF-8', request('POST /mcp', [auth, json, 'Content-Length: 2']) + '\xff\xfe', 400, /-32700/],
-  ['JSON nested too deep', post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), 400, /nested deeper than 64/],
+  [
+    'JSON nested too deep',
+    post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`),
+    400,
+    /nested deeper than 64/,
+  ],
   ['an empty batch', post('[]'), 400, /a batch has/],
-  ['a batch that is too long', post(JSON.stringify(Array.from({ length: 33 }, () => ({})))), 400, /a batch has/],
+  [
+    'a batch that is too long',
+    post(JSON.stringify(Array.from({ length: 33 }, () => ({})))),
+    400,
+    /a batch has/,
+  ],
   ['a message that is no object', post('7'), 400, /-32600/],
   ['an id that is an object', post('{"jsonrpc":"2.0","id":{},"method":"ping"}'), 400, /-32600/],
   ['an id that is null', post('{"jsonrpc":"2.0","id":null,"method":"ping"}'), 400, /-32600/],
   ['params that are a list', post('{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}'), 400, /-32600/],
   ['no MCP session', post(call('tools/list')), 400, /Mcp-Session-Id header is required/],
-  ['a session that is not ours', post(call('tools/list'), 'Mcp-Session-Id: x.y'), 404, /-32001.*Session not found/],
+  [
+    'a session that is not ours',
+    post(call('tools/list'), 'Mcp-Session-Id: x.y'),
+    404,
+    /-32001.*Session not found/,
+  ],
   [
     'an unknown revision, before the session is looked at',
     post(call('server/discover'), 'MCP-Protocol-Version: 2031-01-01'),
@@ -90,11 +155,31 @@ const refused: readonly [sentence: string, text: string, status: number, says: R
   ['initialize without a revision', post(call('initialize')), 400, /-32602/],
   ['a URL that is too long', request(`GET /mcp?cwd=${'a'.repeat(9000)}`, [auth]), 414, /url_too_long/],
   ['a header of 20 KB', request('GET /mcp', [auth, `X: ${'a'.repeat(20_000)}`]), 431, /^/],
-  ['a thousand headers', request('GET /mcp', [...Array.from({ length: 1000 }, (_, i) => `X${i}: 1`), auth]), 431, /too_many_headers/],
-  ['a body said to be too large', request('POST /mcp', [auth, json, 'Content-Length: 99999999']), 413, /Payload Too Large/],
+  [
+    'a thousand headers',
+    request('GET /mcp', [...Array.from({ length: 1000 }, (_, i) => `X${i}: 1`), auth]),
+    431,
+    /too_many_headers/,
+  ],
+  [
+    'a body said to be too large',
+    request('POST /mcp', [auth, json, 'Content-Length: 99999999']),
+    413,
+    /Payload Too Large/,
+  ],
   ['a negative length', request('POST /mcp', [auth, json, 'Content-Length: -1']), 400, /^/],
-  ['length and chunks at once', request('POST /mcp', [auth, json, 'Content-Length: 5', 'Transfer-Encoding: chunked']), 400, /^/],
-  ['messages for no session', request('POST /messages?sessionId=nope', [auth, json], call('ping')), 404, /Session not found/],
+  [
+    'length and chunks at once',
+    request('POST /mcp', [auth, json, 'Content-Length: 5', 'Transfer-Encoding: chunked']),
+    400,
+    /^/,
+  ],
+  [
+    'messages for no session',
+    request('POST /messages?sessionId=nope', [auth, json], call('ping')),
+    404,
+    /Session not found/,
+  ],
 ];
 
 for (const [sentence, text, status, says] of refused) {
@@ -129,7 +214,10 @@ test('the Unix socket asks for the token too, and is 0600 in a 0700 folder', asy
 
 test('the token is judged before any of the body is read: no 100 Continue, no wait', async (t) => {
   const it = await rig(t);
-  const answer = await raw(it, request('POST /mcp', [json, 'Expect: 100-continue', 'Content-Length: 1000000']));
+  const answer = await raw(
+    it,
+    request('POST /mcp', [json, 'Expect: 100-continue', 'Content-Length: 1000000']),
+  );
   assert.equal(answer.status, 401);
   const chunked = await raw(it, request('POST /mcp', [json, 'Transfer-Encoding: chunked']));
   assert.equal(chunked.status, 401);
@@ -138,7 +226,10 @@ test('the token is judged before any of the body is read: no 100 Continue, no wa
 test('a body that keeps coming is cut off at the limit', async (t) => {
   const it = await rig(t, { limits: { bodyBytes: 1000 } });
   const chunk = `190\r\n${'x'.repeat(400)}\r\n`;
-  const answer = await raw(it, request('POST /mcp', [auth, json, 'Transfer-Encoding: chunked']) + chunk.repeat(5));
+  const answer = await raw(
+    it,
+    request('POST /mcp', [auth, json, 'Transfer-Encoding: chunked']) + chunk.repeat(5),
+  );
   assert.equal(answer.status, 413);
 });
 
@@ -219,7 +310,10 @@ test('more calls at once than the limit are refused with 503', async (t) => {
   const held = [hang(), hang()];
   while (it.core.calls.length < 2) await new Promise(setImmediate);
   assert.equal((await raw(it, post(call('ping'), id))).status, 503);
-  await raw(it, post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }), id));
+  await raw(
+    it,
+    post(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }), id),
+  );
   for (const { body } of await Promise.all(held)) assert.match(body, /"code":-32800/);
 });
 
@@ -257,7 +351,15 @@ test('a batch is answered as a batch, notifications and answers with 202', async
   const { body } = await raw(it, post(`[${call('ping')},{"jsonrpc":"2.0","method":"x"}]`, id));
   assert.deepEqual(JSON.parse(body), [{ jsonrpc: '2.0', id: 1, result: {} }]);
   assert.equal((await raw(it, post('{"jsonrpc":"2.0","id":1,"result":{}}', id))).status, 202);
-  assert.equal((await raw(it, post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}', id))).status, 202);
+  assert.equal(
+    (
+      await raw(
+        it,
+        post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}', id),
+      )
+    ).status,
+    202,
+  );
 });
 
 test('a busy port and a socket in use are said, a stale socket is replaced', async (t) => {
@@ -280,7 +382,9 @@ test('a busy port and a socket in use are said, a stale socket is replaced', asy
   const open = path.join(path.dirname(it.socket), 'open');
   fs.mkdirSync(open);
   fs.chmodSync(open, 0o755);
-  await assert.rejects(listen({ ...options, socket: { path: path.join(open, 's') } }), { code: 'unsafe_location' });
+  await assert.rejects(listen({ ...options, socket: { path: path.join(open, 's') } }), {
+    code: 'unsafe_location',
+  });
 });
 
 for (const [text, depth, deeper] of [
@@ -290,5 +394,6 @@ for (const [text, depth, deeper] of [
   [String.raw`["\\", [[1]]]`, 2, true],
   ['"', 1, false],
 ] as const) {
-  test(`${text} is ${deeper ? '' : 'not '}deeper than ${depth}`, () => assert.equal(deeperThan(text, depth), deeper));
+  test(`${text} is ${deeper ? '' : 'not '}deeper than ${depth}`, () =>
+    assert.equal(deeperThan(text, depth), deeper));
 }

@@ -39,7 +39,8 @@ export function openLog(dir: string, options: { session: string | null } = { ses
     const body = { n: n + 1, time: new Date().toISOString(), prev, session: options.session, ...event };
     const { line, hash } = sealRecord(body);
     const bytes = Buffer.from(`${line}\n`);
-    if (bytes.length > maxLineBytes) throw unavailable(name, `a record of ${bytes.length} bytes is too large`);
+    if (bytes.length > maxLineBytes)
+      throw unavailable(name, `a record of ${bytes.length} bytes is too large`);
     write(bytes, synced.has(event.event));
     n += 1;
     size += bytes.length;

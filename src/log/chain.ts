@@ -29,7 +29,10 @@ export type FileReport = {
 };
 
 /** Complete lines of a file; the last item is what follows the last newline, empty where nothing was torn. */
-export async function* linesOf(path: string, start = 0): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
+export async function* linesOf(
+  path: string,
+  start = 0,
+): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { start })) {
     let data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
@@ -75,7 +78,8 @@ function judge(line: string, n: number, prev: string): string | { hash: string }
   const body = `${line.slice(0, match?.index)}}`;
   if (sha256(body) !== hash) return 'the record was changed: its hash does not match its content';
   const facts = JSON.parse(body) as { n?: unknown; prev?: unknown };
-  if (facts.prev !== prev) return 'the chain is broken: a record before this one is missing, changed or out of place';
+  if (facts.prev !== prev)
+    return 'the chain is broken: a record before this one is missing, changed or out of place';
   if (facts.n !== n) return `the record is numbered ${String(facts.n)} and should be ${n}`;
   return { hash };
 }

@@ -1,5 +1,5 @@
 /** Readers of the log folder: the files of all processes as one sequence in the order of time. */
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { linesOf, verifyFile, type FileReport } from './chain.ts';
 import { parseRecord, type Entry, type LogEvent } from './record.ts';
@@ -30,9 +30,15 @@ export async function* readFile(dir: string, file: string): AsyncGenerator<Entry
   }
 }
 
-/** All entries, merged by time. A file is opened only when its turn comes: its name begins with its start. */
-export async function* readLog(dir: string): AsyncGenerator<Entry> {
-  const waiting = await logFiles(dir);
+/**
+ * All entries, merged by time. A file is opened only when its turn comes: its name begins with its start.
+ * `changedSince` (ms since 1970) leaves out files that nobody wrote to since.
+ */
+export async function* readLog(dir: string, options: { changedSince?: number } = {}): AsyncGenerator<Entry> {
+  const { changedSince = 0 } = options;
+  const waiting: string[] = [];
+  for (const file of await logFiles(dir))
+    if (changedSince === 0 || (await stat(pathOf(dir, file))).mtimeMs >= changedSince) waiting.push(file);
   const open: { next: Entry; rest: AsyncGenerator<Entry> }[] = [];
   for (;;) {
     open.sort((a, b) => compare(a.next, b.next));

@@ -162,7 +162,14 @@ export function parseRecord(line: string): LogRecord | null {
   }
   const head = sealed.safeParse(value);
   if (!head.success) return null;
-  const { n: _n, time: _time, prev: _prev, session: _session, hash: _hash, ...rest } = value as Record<string, unknown>;
+  const {
+    n: _n,
+    time: _time,
+    prev: _prev,
+    session: _session,
+    hash: _hash,
+    ...rest
+  } = value as Record<string, unknown>;
   const event = eventSchema.safeParse(rest);
   return event.success ? { ...head.data, ...event.data } : null;
 }

@@ -70,7 +70,7 @@ function detachedValues(
   rules: readonly AllowRule[],
   from: number,
 ): ReadonlySet<number> {
-  let common: Set<number> | null = null;
+  let common: ReadonlySet<number> | null = null;
   for (const rule of rules) {
     const reader = new Reader(rule, grammar, tokens.slice(from), false);
     const result = reader.read();
@@ -79,9 +79,13 @@ function detachedValues(
     const values = new Set<number>();
     for (let index = from; index < read; index++)
       if (!tokens[index]?.startsWith('-') && !positional.has(index)) values.add(index);
-    common = common === null ? values : new Set([...common].filter((index) => values.has(index)));
+    common = common === null ? values : both(common, values);
   }
   return common ?? new Set();
+}
+
+function both(a: ReadonlySet<number>, b: ReadonlySet<number>): ReadonlySet<number> {
+  return new Set([...a].filter((item) => b.has(item)));
 }
 
 function deniedFlag(rule: DenyRule, grammar: Grammar, token: string): boolean {

@@ -65,19 +65,21 @@ export function showCommand(words: readonly string[]): string {
   return parts.join(' ');
 }
 
-/** Edit distance, for suggestions only; gives up (Infinity) on long words. */
+/** Edit distance with swapped neighbours as one edit, for suggestions only; gives up (Infinity) on long words. */
 export function distance(a: string, b: string): number {
   if (a.length > 64 || b.length > 64) return Infinity;
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
+  const cell = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      const swapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? cell(i - 2, j - 2) + 1 : Infinity;
+      row.push(Math.min(cell(i - 1, j - 1) + same, cell(i - 1, j) + 1, cell(i, j - 1) + 1, swapped));
     }
-    row = next;
   }
-  return row[b.length] ?? Infinity;
+  return cell(a.length, b.length);
 }
 
 /** The word that was probably meant, or null: a prefix or a third of the letters wrong at most. */

@@ -72,8 +72,14 @@ test('what was written is read back whole, and verifies', async (t) => {
     ],
   );
   const [report] = await verifyLog(dir);
-  assert.deepEqual({ ...report, head: '' }, { file: log.file, records: 2, torn: false, head: '', problems: [] });
-  assert.deepEqual((await story(dir, `${log.file}:2`))?.map(({ seq }) => seq), [call, `${log.file}:2`]);
+  assert.deepEqual(
+    { ...report, head: '' },
+    { file: log.file, records: 2, torn: false, head: '', problems: [] },
+  );
+  assert.deepEqual(
+    (await story(dir, `${log.file}:2`))?.map(({ seq }) => seq),
+    [call, `${log.file}:2`],
+  );
   assert.equal(await story(dir, '../../etc/passwd:1'), null);
 });
 
@@ -91,9 +97,10 @@ test('a record too large for a line is refused and the chain goes on', async (t)
   assert.throws(() => log.append(received('x'.repeat(2 * 1024 * 1024))), { code: 'log_unavailable' });
   log.append(received('b'));
   log.close();
-  assert.deepEqual((await verifyLog(dir)).map(({ records, problems }) => ({ records, problems })), [
-    { records: 2, problems: [] },
-  ]);
+  assert.deepEqual(
+    (await verifyLog(dir)).map(({ records, problems }) => ({ records, problems })),
+    [{ records: 2, problems: [] }],
+  );
 });
 
 test('a folder that others can write, a file in its place, and a full disk are log_unavailable', (t) => {
@@ -121,7 +128,9 @@ test('a full disk leaves no half record behind', async (t) => {
     console.log(refused);`;
   const file = path.join(path.dirname(dir), 'full.mjs');
   fs.writeFileSync(file, program);
-  const child = spawn('prlimit', ['--fsize=3000', process.execPath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('prlimit', ['--fsize=3000', process.execPath, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [output] = (await once(child.stdout, 'data')) as [Buffer];
   await once(child, 'exit');
   assert.ok(Number(output.toString()) > 5, output.toString());
@@ -130,7 +139,12 @@ test('a full disk leaves no half record behind', async (t) => {
   assert.equal(report?.torn, false);
 });
 
-const tampered: readonly [name: string, change: (lines: string[]) => string[], line: number, problem: RegExp][] = [
+const tampered: readonly [
+  name: string,
+  change: (lines: string[]) => string[],
+  line: number,
+  problem: RegExp,
+][] = [
   ['a changed value', (l) => l.with(1, (l[1] as string).replace('git_b', 'git_x')), 2, /was changed/],
   ['a removed record', (l) => l.toSpliced(1, 1), 2, /chain is broken/],
   ['two records exchanged', (l) => [l[0], l[2], l[1], l[3]] as string[], 2, /chain is broken/],
@@ -181,7 +195,10 @@ test('a torn last line is survived and said', async (t) => {
   log.close();
   const at = fileOf(dir, log.file);
   fs.truncateSync(at, fs.statSync(at).size - 10);
-  assert.deepEqual((await all(dir)).map(({ record }) => record.n), [1]);
+  assert.deepEqual(
+    (await all(dir)).map(({ record }) => record.n),
+    [1],
+  );
   const [report] = await verifyLog(dir);
   assert.deepEqual([report?.records, report?.torn, report?.problems], [1, true, []]);
 });
@@ -196,7 +213,10 @@ test('files of several writers are merged by time', async (t) => {
     order.push((logs[i % 3] as (typeof logs)[0]).append(received(`t${i}`)));
   }
   for (const log of logs) log.close();
-  assert.deepEqual((await all(dir)).map(({ seq }) => seq), order);
+  assert.deepEqual(
+    (await all(dir)).map(({ seq }) => seq),
+    order,
+  );
   assert.equal((await logFiles(dir)).length, 3);
 });
 
@@ -214,7 +234,10 @@ test('a follower gives each entry once, also one that was half written at the la
   fs.truncateSync(at, whole.length - 5);
   assert.equal((await follower.poll()).length, 0);
   fs.writeFileSync(at, whole);
-  assert.deepEqual((await follower.poll()).map(({ record }) => record.n), [2]);
+  assert.deepEqual(
+    (await follower.poll()).map(({ record }) => record.n),
+    [2],
+  );
   log.close();
 });
 

@@ -3,14 +3,28 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../core.ts';
 import { readJson } from './body.ts';
 import { answer, initializeResult, negotiate, notice, tracked } from './dispatch.ts';
-import { errorBody, notificationBody, readMessage, resultBody, rpc, RpcError, type Message, type Request } from './message.ts';
+import {
+  errorBody,
+  notificationBody,
+  readMessage,
+  resultBody,
+  rpc,
+  RpcError,
+  type Message,
+  type Request,
+} from './message.ts';
 import { refuse, refuseRpc, sendJson } from './refusal.ts';
 import { createReply, readAccept, type Reply } from './reply.ts';
 import { versions, type Session } from './session.ts';
 import { openStream } from './stream.ts';
 import { takeStream, type Wire } from './wire.ts';
 
-type Exchange = { readonly wire: Wire; readonly req: IncomingMessage; readonly res: ServerResponse; readonly query: string };
+type Exchange = {
+  readonly wire: Wire;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly query: string;
+};
 
 /** Serves one admitted request on /mcp; throws Refusal. */
 export async function serveHttp(exchange: Exchange): Promise<void> {
@@ -23,9 +37,15 @@ export async function serveHttp(exchange: Exchange): Promise<void> {
     case 'DELETE':
       return end(exchange);
     default:
-      throw refuse(405, 'method_not_allowed', `${req.method ?? ''} is not served here`, 'use POST, GET or DELETE', {
-        allow: 'POST, GET, DELETE',
-      });
+      throw refuse(
+        405,
+        'method_not_allowed',
+        `${req.method ?? ''} is not served here`,
+        'use POST, GET or DELETE',
+        {
+          allow: 'POST, GET, DELETE',
+        },
+      );
   }
 }
 
@@ -33,7 +53,11 @@ async function post(exchange: Exchange): Promise<void> {
   const { wire, req, res, query } = exchange;
   const accepts = readAccept(req.headers.accept);
   if (!accepts.json && !accepts.stream)
-    throw refuseRpc(406, rpc.refused, 'Not Acceptable: Client must accept both application/json and text/event-stream');
+    throw refuseRpc(
+      406,
+      rpc.refused,
+      'Not Acceptable: Client must accept both application/json and text/event-stream',
+    );
   checkVersion(req);
   const body = await readJson(req, wire.limits, wire.budget);
   const messages = readBatch(body, wire);
@@ -42,7 +66,7 @@ async function post(exchange: Exchange): Promise<void> {
   const headers = headersFor(session, requests);
   if (session) for (const message of messages) if (message.kind === 'notification') notice(session, message);
   if (requests.length === 0) {
-    res.writeHead(202, headers).end();
+    res.writeHead(202, { ...headers, 'content-length': 0 }).end();
     return;
   }
   takeCalls(wire, requests.length);
@@ -87,13 +111,27 @@ function readBatch(body: unknown, wire: Wire): Message[] {
 }
 
 /** The session a POST belongs to: a new one for `initialize`, none for a probe that needs none. */
-function sessionFor({ wire, req }: Exchange, messages: readonly Message[], requests: readonly Request[]): Session | null {
+function sessionFor(
+  { wire, req }: Exchange,
+  messages: readonly Message[],
+  requests: readonly Request[],
+): Session | null {
   const first = requests.find(({ method }) => method === 'initialize');
   if (first) {
-    if (messages.length > 1) throw refuseRpc(400, rpc.invalid, 'Invalid Request: Only one initialization request is allowed', first.id);
+    if (messages.length > 1)
+      throw refuseRpc(
+        400,
+        rpc.invalid,
+        'Invalid Request: Only one initialization request is allowed',
+        first.id,
+      );
     return newSession(wire, first);
   }
-  if (req.headers['mcp-session-id'] === undefined && requests.some(({ method }) => method === 'server/discover')) return null;
+  if (
+    req.headers['mcp-session-id'] === undefined &&
+    requests.some(({ method }) => method === 'server/discover')
+  )
+    return null;
   return knownSession(wire, req);
 }
 
@@ -109,7 +147,8 @@ function newSession(wire: Wire, request: Request): Session {
 
 function knownSession(wire: Wire, req: IncomingMessage): Session {
   const id = req.headers['mcp-session-id'];
-  if (typeof id !== 'string') throw refuseRpc(400, rpc.refused, 'Bad Request: Mcp-Session-Id header is required');
+  if (typeof id !== 'string')
+    throw refuseRpc(400, rpc.refused, 'Bad Request: Mcp-Session-Id header is required');
   const session = wire.sessions.find(id);
   if (session === 'full') return full();
   // 404 and no other status makes clients begin a new session.
@@ -137,11 +176,19 @@ function callerOf(req: IncomingMessage, query: string, session: Session | null):
     peerPid: null,
     client: session?.client ?? 'unknown',
     mcpSession: session?.id ?? null,
-    ...(typeof key === 'string' && keyShape.test(key) && Number.isSafeInteger(attempt) ? { repeat: { key, attempt } } : {}),
+    ...(typeof key === 'string' && keyShape.test(key) && Number.isSafeInteger(attempt)
+      ? { repeat: { key, attempt } }
+      : {}),
   };
 }
 
-async function answerOne(wire: Wire, session: Session | null, caller: Caller, request: Request, reply: Reply): Promise<void> {
+async function answerOne(
+  wire: Wire,
+  session: Session | null,
+  caller: Caller,
+  request: Request,
+  reply: Reply,
+): Promise<void> {
   const call = new AbortController();
   const work = async () => answer(wire.core, caller, request, { signal: call.signal, notify: reply.notify });
   try {
@@ -163,7 +210,11 @@ const cancelledBody = (request: Request) => errorBody(request.id, rpc.cancelled,
 export function faultBody(wire: Wire, request: Request, error: unknown): unknown {
   if (error instanceof RpcError) return errorBody(request.id, error.code, error.message, error.data);
   wire.fault(error);
-  return errorBody(request.id, rpc.internal, 'Internal error: a fault of the gateway itself; its operator finds it in its log');
+  return errorBody(
+    request.id,
+    rpc.internal,
+    'Internal error: a fault of the gateway itself; its operator finds it in its log',
+  );
 }
 
 /** The standalone stream: `tools/list_changed` and keep-alive comments. */

@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
 import type { Core } from '../core.ts';
+import { Gone } from './body.ts';
 import type { About } from './dispatch.ts';
 import { createGate, type Door, type Gate } from './gate.ts';
 import { serveHttp, tellChanged } from './http.ts';
@@ -19,7 +20,10 @@ export type ListenOptions = {
   readonly token: string;
   readonly about: About;
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  readonly socket: { readonly path: string; readonly owner?: { readonly uid: number; readonly gid: number } } | null;
+  readonly socket: {
+    readonly path: string;
+    readonly owner?: { readonly uid: number; readonly gid: number };
+  } | null;
   readonly limits?: Partial<Limits>;
   readonly fault: (error: unknown) => void;
 };
@@ -65,7 +69,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   }
 }
 
-function running(wire: Wire, servers: readonly Server[], url: string | null, socket: string | null): Listening {
+function running(
+  wire: Wire,
+  servers: readonly Server[],
+  url: string | null,
+  socket: string | null,
+): Listening {
   const release = wire.core.onToolsChanged(() => {
     for (const session of wire.sessions.all()) tellChanged(session);
   });
@@ -87,7 +96,8 @@ function running(wire: Wire, servers: readonly Server[], url: string | null, soc
 
 async function idle(wire: Wire, graceMs: number): Promise<void> {
   const deadline = Date.now() + graceMs;
-  while (wire.open.calls > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (wire.open.calls > 0 && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 function makeServer(wire: Wire, gate: Gate, door: Door): Server {
@@ -139,7 +149,7 @@ function health(req: IncomingMessage, res: ServerResponse): void {
 
 /** Answers a refused request. Its body is never read; a small one is skipped so that the connection can go on. */
 function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  if (req.destroyed && !req.complete) return;
+  if (error instanceof Gone) return;
   let refusal: Refusal;
   if (error instanceof Refusal) refusal = error;
   else {
@@ -155,7 +165,12 @@ function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: 
     (req.headers.expect === undefined &&
       req.headers['transfer-encoding'] === undefined &&
       Number(req.headers['content-length'] ?? 0) <= 64 * 1024);
-  sendJson(res, refusal.status, refusal.body, small ? refusal.headers : { ...refusal.headers, connection: 'close' });
+  sendJson(
+    res,
+    refusal.status,
+    refusal.body,
+    small ? refusal.headers : { ...refusal.headers, connection: 'close' },
+  );
 }
 
 function listenTcp(server: Server, tcp: { host: string; port: number }): Promise<void> {
@@ -167,10 +182,14 @@ function listenTcp(server: Server, tcp: { host: string; port: number }): Promise
               hint: "stop it, or set 'mcp.listen' to another port (0 takes a free one)",
               cause: error,
             })
-          : new WraptoolError('gateway_failed', `cannot listen on ${tcp.host}:${tcp.port}: ${error.message}`, {
-              hint: "check 'mcp.listen'",
-              cause: error,
-            }),
+          : new WraptoolError(
+              'gateway_failed',
+              `cannot listen on ${tcp.host}:${tcp.port}: ${error.message}`,
+              {
+                hint: "check 'mcp.listen'",
+                cause: error,
+              },
+            ),
       ),
     );
     server.listen({ host: tcp.host, port: tcp.port }, () => resolve());
@@ -199,7 +218,8 @@ async function listenUnix(server: Server, socket: NonNullable<ListenOptions['soc
     server.listen(socket.path, () => resolve());
     process.umask(mask);
   });
-  if (socket.owner && process.getuid?.() === 0) fs.lchownSync(socket.path, socket.owner.uid, socket.owner.gid);
+  if (socket.owner && process.getuid?.() === 0)
+    fs.lchownSync(socket.path, socket.owner.uid, socket.owner.gid);
 }
 
 /** Removes what a killed gateway left; a live one, or anything that is no socket, is refused. */
@@ -208,7 +228,9 @@ async function removeStale(file: string): Promise<void> {
   if (!found) return;
   if (!found.isSocket() || (await answers(file)))
     throw new WraptoolError('address_in_use', `'${file}' is in use`, {
-      hint: found.isSocket() ? 'stop the gateway that listens there' : 'it is no socket: remove it, or choose another path',
+      hint: found.isSocket()
+        ? 'stop the gateway that listens there'
+        : 'it is no socket: remove it, or choose another path',
     });
   fs.unlinkSync(file);
 }

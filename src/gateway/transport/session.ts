@@ -113,6 +113,7 @@ function readFacts(id: string, mac: (facts: string) => Buffer): { version: strin
 /** "name/version" of a client, for the log: printable ASCII, bounded. */
 export function clientName(info: unknown): string {
   if (!isRecord(info)) return 'unknown';
-  const part = (value: unknown) => (typeof value === 'string' ? value.slice(0, 64).replaceAll(/[^\x20-\x7e]/g, '?') : '');
+  const part = (value: unknown) =>
+    typeof value === 'string' ? value.slice(0, 64).replaceAll(/[^\x20-\x7e]/g, '?') : '';
   return `${part(info['name']) || 'unknown'}/${part(info['version'])}`;
 }

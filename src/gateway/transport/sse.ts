@@ -9,10 +9,17 @@ import type { Session } from './session.ts';
 import { openStream, type Stream } from './stream.ts';
 import { takeStream, type Wire } from './wire.ts';
 
-type Exchange = { readonly wire: Wire; readonly req: IncomingMessage; readonly res: ServerResponse; readonly query: string };
+type Exchange = {
+  readonly wire: Wire;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly query: string;
+};
 
 const only = (allow: string) =>
-  refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', { allow });
+  refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', {
+    allow,
+  });
 
 /** GET /sse. Streamable-first clients POST here and fall back on the 405. */
 export function serveSse({ wire, req, res, query }: Exchange): void {
@@ -38,12 +45,13 @@ export async function serveMessages(exchange: Exchange, sessionId: string | null
   if (!session || session === 'full' || !stream) throw refuseRpc(404, rpc.noSession, 'Session not found');
   const message = await read(exchange);
   if (message.kind === 'request') {
-    if (wire.open.calls >= wire.limits.calls) throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
+    if (wire.open.calls >= wire.limits.calls)
+      throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
     respond(wire, session, stream, message, query).catch(wire.fault);
   } else if (message.kind === 'notification') {
     notice(session, message);
   }
-  res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
+  res.writeHead(202, { 'content-type': 'text/plain', 'content-length': 8 }).end('Accepted');
 }
 
 async function read({ wire, req }: Exchange) {
@@ -55,7 +63,13 @@ async function read({ wire, req }: Exchange) {
   }
 }
 
-async function respond(wire: Wire, session: Session, stream: Stream, request: Request, query: string): Promise<void> {
+async function respond(
+  wire: Wire,
+  session: Session,
+  stream: Stream,
+  request: Request,
+  query: string,
+): Promise<void> {
   const call = new AbortController();
   const caller = { query, peerPid: null, client: session.client, mcpSession: session.id };
   wire.open.calls += 1;

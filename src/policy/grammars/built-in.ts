@@ -25,9 +25,15 @@ const builtIn: ReadonlyMap<string, BuiltIn> = new Map([
   ['clang++', gcc],
 ]);
 
+/** The well-known CLI that a tool is taken for, or null. */
+export function builtInName(tool: string, binary: string): string | null {
+  const base = binary.slice(binary.lastIndexOf('/') + 1);
+  return builtIn.has(base) ? base : builtIn.has(tool) ? tool : null;
+}
+
 /** The grammar of a tool: built in by the base name of its binary, else by its own name; the config's keys win. */
 export function grammarFor(tool: string, binary: string, spec: GrammarSpec | undefined): Grammar {
-  const facts = builtIn.get(binary.slice(binary.lastIndexOf('/') + 1)) ?? builtIn.get(tool) ?? {};
+  const facts = builtIn.get(builtInName(tool, binary) ?? '') ?? {};
   const options = spec?.options ?? facts.options ?? 'gnu';
   return {
     options,

@@ -22,8 +22,8 @@ export type Life = {
   readonly pid: number;
   /** "name version" that it gave. */
   readonly identity: string;
-  /** Resolves with why it ended, when nothing of it is left. */
-  readonly ended: Promise<string>;
+  /** Why it is over; null while it is not. */
+  readonly reason: string | null;
   readonly calls: Pick<Calls, 'size' | 'drained'>;
   /** The list as it came, over all pages. */
   listTools(): Promise<readonly unknown[]>;
@@ -36,6 +36,8 @@ export type Life = {
 
 export type LifeHandlers = {
   listChanged(): void;
+  /** It is over, by itself or by `stop`; before its calls are told. Not called for one that did not start. */
+  ended(reason: string): void;
   /** Ends it, also while it starts. */
   readonly over: AbortSignal;
 };
@@ -76,11 +78,8 @@ export async function startLife(
 }
 
 async function greet(running: Running, over: AbortSignal): Promise<Life> {
-  const stop = () => void running.stop();
   try {
     if (over.aborted) throw new UpstreamFailure('start', 'was stopped');
-    over.addEventListener('abort', stop, { once: true });
-    void running.ended.then(() => over.removeEventListener('abort', stop));
     await running.initialize();
     return running;
   } catch (error) {
@@ -93,7 +92,6 @@ async function greet(running: Running, over: AbortSignal): Promise<Life> {
 
 class Running implements Life {
   readonly pid: number;
-  readonly ended: Promise<string>;
   readonly calls = createCalls();
   identity = '';
   readonly #server: string;
@@ -102,7 +100,9 @@ class Running implements Life {
   readonly #limits: Limits;
   readonly #handlers: LifeHandlers;
   readonly #rpc: Rpc;
+  readonly #gone: Promise<void>;
   #reason: string | null = null;
+  #greeted = false;
   #logs = false;
 
   constructor(
@@ -120,12 +120,17 @@ class Running implements Life {
     this.#limits = limits;
     this.#handlers = handlers;
     this.#rpc = this.#connect();
-    this.ended = child.ended.then(async (how) => {
-      this.#reason ??= describeEnd(how);
-      this.#rpc.fail(new UpstreamFailure('ended', this.#reason));
-      await removed();
-      return this.#reason;
+    const stop = () => void this.stop();
+    handlers.over.addEventListener('abort', stop, { once: true });
+    this.#gone = child.ended.then((how) => {
+      handlers.over.removeEventListener('abort', stop);
+      this.#over(describeEnd(how));
+      return removed();
     });
+  }
+
+  get reason(): string | null {
+    return this.#reason;
   }
 
   scrub(text: string): string {
@@ -154,6 +159,7 @@ class Running implements Life {
         `${String(serverInfo['name'])} ${String(serverInfo['version'])}`.slice(0, 200),
       );
     this.#rpc.notify('notifications/initialized');
+    this.#greeted = true;
   }
 
   async listTools(): Promise<readonly unknown[]> {
@@ -196,10 +202,9 @@ class Running implements Life {
   }
 
   async stop(): Promise<void> {
-    this.#reason ??= 'was stopped';
-    this.#rpc.fail(new UpstreamFailure('ended', this.#reason));
+    this.#over('was stopped');
     await stopProcess(this.#child, this.#limits);
-    await this.ended;
+    await this.#gone;
   }
 
   #connect(): Rpc {
@@ -269,9 +274,15 @@ class Running implements Life {
 
   #fatal(reason: string): void {
     if (this.#reason !== null) return;
-    this.#reason = reason;
-    this.#rpc.fail(new UpstreamFailure('ended', reason));
+    this.#over(reason);
     this.#child.signal('KILL');
+  }
+
+  #over(reason: string): void {
+    if (this.#reason !== null) return;
+    this.#reason = reason;
+    if (this.#greeted) this.#handlers.ended(reason);
+    this.#rpc.fail(new UpstreamFailure('ended', reason));
   }
 
   #emit(line: string): void {

@@ -28,6 +28,9 @@ type Pending = { readonly progress: RequestOptions['progress']; readonly settle:
 const maxIncoming = 32;
 const noiseLength = 500;
 
+/** Some readers of lines end one at these too; in JSON they stand in strings alone. */
+const lineEnds = /[\u0085\u2028\u2029]/g;
+
 export class Rpc {
   readonly #stdin: Writable;
   readonly #limits: Limits;
@@ -107,8 +110,9 @@ export class Rpc {
   }
 
   #send(message: object): void {
-    if (this.#failed === null && this.#stdin.writable)
-      this.#stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    if (this.#failed !== null || !this.#stdin.writable) return;
+    const line = JSON.stringify({ jsonrpc: '2.0', ...message }).replace(lineEnds, escaped);
+    this.#stdin.write(`${line}\n`);
   }
 
   #settleAll(error: UpstreamFailure): void {
@@ -189,6 +193,10 @@ function progressOf(params: Readonly<Record<string, unknown>>): Progress {
     ...(typeof total === 'number' ? { total } : {}),
     ...(typeof message === 'string' ? { message } : {}),
   };
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** The end of the process tells; a broken pipe tells nothing more. */

@@ -144,9 +144,9 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
+    const life = this.#life;
     this.#over.abort();
-    await this.#starting?.catch(onlyFailure);
-    await this.#life?.stop();
+    await Promise.all([this.#starting?.catch(onlyFailure), life?.stop()]);
     this.#state = 'stopped';
   }
 
@@ -195,28 +195,33 @@ export class Upstream {
   }
 
   async #begin(): Promise<Life> {
+    const started: { life: Life | null; at: number } = { life: null, at: 0 };
     const life = await startLife(this.name, this.#config, this.#deps, this.#limits, {
       listChanged: () => void this.#relist().catch(onlyFailure),
+      ended: (reason) => this.#ended(started.life, reason, performance.now() - started.at),
       over: this.#over.signal,
     });
     try {
       await this.offer.declare(await life.listTools());
+      if (life.reason !== null) throw new UpstreamFailure('ended', life.reason);
+      if (this.#over.signal.aborted) throw new UpstreamFailure('start', 'was stopped');
     } catch (error) {
       await life.stop();
       throw error;
     }
+    Object.assign(started, { life, at: performance.now() });
     this.#life = life;
     this.#state = 'ready';
     this.#emit({ kind: 'started', pid: life.pid });
     if (this.#logLevel !== null) life.setLogLevel(this.#logLevel);
-    const since = performance.now();
-    void life.ended.then((reason) => this.#ended(life, reason, performance.now() - since));
     return life;
   }
 
-  #ended(life: Life, reason: string, livedMs: number): void {
+  /** `life` is null for one that is still starting: whoever starts it tells. */
+  #ended(life: Life | null, reason: string, livedMs: number): void {
+    if (life === null) return;
     if (reason === 'was stopped') this.#emit({ kind: 'stopped' });
-    // Whoever stopped it has taken it out already, or is about to say what follows.
+    // Whoever took it out is about to say what follows.
     if (this.#life !== life) return;
     this.#life = null;
     if (reason === 'was stopped') return;

@@ -24,6 +24,8 @@ export type Life = {
   readonly identity: string;
   /** Why it is over; null while it is not. */
   readonly reason: string | null;
+  /** Resolves when nothing of it is left. */
+  readonly gone: Promise<void>;
   readonly calls: Pick<Calls, 'size' | 'drained'>;
   /** The list as it came, over all pages. */
   listTools(): Promise<readonly unknown[]>;
@@ -100,7 +102,7 @@ class Running implements Life {
   readonly #limits: Limits;
   readonly #handlers: LifeHandlers;
   readonly #rpc: Rpc;
-  readonly #gone: Promise<void>;
+  readonly gone: Promise<void>;
   #reason: string | null = null;
   #greeted = false;
   #logs = false;
@@ -122,7 +124,7 @@ class Running implements Life {
     this.#rpc = this.#connect();
     const stop = () => void this.stop();
     handlers.over.addEventListener('abort', stop, { once: true });
-    this.#gone = child.ended.then((how) => {
+    this.gone = child.ended.then((how) => {
       handlers.over.removeEventListener('abort', stop);
       this.#over(describeEnd(how));
       return removed();
@@ -204,7 +206,7 @@ class Running implements Life {
   async stop(): Promise<void> {
     this.#over('was stopped');
     await stopProcess(this.#child, this.#limits);
-    await this.#gone;
+    await this.gone;
   }
 
   #connect(): Rpc {

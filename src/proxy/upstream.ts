@@ -34,6 +34,8 @@ export class Upstream {
   #config: McpServerConfig;
   #state: ServerStatus['state'] = 'idle';
   #life: Life | null = null;
+  /** Those of which something may be left. */
+  readonly #lives = new Set<Life>();
   #starting: Promise<Life> | null = null;
   #listing: Promise<void> | null = null;
   #listAgain = false;
@@ -144,9 +146,9 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    const life = this.#life;
     this.#over.abort();
-    await Promise.all([this.#starting?.catch(onlyFailure), life?.stop()]);
+    await this.#starting?.catch(onlyFailure);
+    await Promise.all([...this.#lives].map((life) => life.stop()));
     this.#state = 'stopped';
   }
 
@@ -211,6 +213,8 @@ export class Upstream {
     }
     Object.assign(started, { life, at: performance.now() });
     this.#life = life;
+    this.#lives.add(life);
+    void life.gone.then(() => this.#lives.delete(life));
     this.#state = 'ready';
     this.#emit({ kind: 'started', pid: life.pid });
     if (this.#logLevel !== null) life.setLogLevel(this.#logLevel);
@@ -292,7 +296,8 @@ export class Upstream {
     if (error instanceof RpcError)
       return `${subject} answered with error ${error.code}: ${scrub(error.message)}`;
     if (!(error instanceof UpstreamFailure)) throw error;
-    const outlook = error.kind === 'ended' ? '; the next call starts it again' : '';
+    const outlook =
+      error.kind === 'ended' && !this.#over.signal.aborted ? '; the next call starts it again' : '';
     return `${subject} ${scrub(error.message)}${outlook}`;
   }
 

@@ -344,7 +344,7 @@ void test('close ends servers and calls, and is safe to repeat', async (t) => {
   await until(() => p.processes().length === 2, 'both run');
   await Promise.all([upstreams.close(), upstreams.close()]);
   assert.deepEqual(p.processes(), []);
-  assert.equal(await running, "error: upstream server 's' was stopped; the next call starts it again");
+  assert.equal(await running, "error: upstream server 's' was stopped");
   assert.match(await starting, /^error: upstream server 'slow' /);
   assert.equal(await textOf(upstreams, 's__echo'), "error: upstream server 's' is not configured any more");
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** The calls in flight on one life of a server. */
+/** Calls in flight. */
 import type { UpstreamCallOptions } from './types.ts';
 
 export type Call = {

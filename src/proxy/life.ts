@@ -26,7 +26,8 @@ export type Life = {
   readonly reason: string | null;
   /** Resolves when nothing of it is left. */
   readonly gone: Promise<void>;
-  readonly calls: Pick<Calls, 'size' | 'drained'>;
+  /** Those that go to it; `callTool` is called within. */
+  readonly calls: Calls;
   /** The list as it came, over all pages. */
   listTools(): Promise<readonly unknown[]>;
   /** The answer as it came. Rejects with RpcError or UpstreamFailure. */
@@ -184,12 +185,10 @@ class Running implements Life {
     options: UpstreamCallOptions,
     timeoutMs: number,
   ): Promise<unknown> {
-    return await this.calls.run(options, () =>
-      this.#rpc.request(
-        'tools/call',
-        { name: tool, ...(args === undefined ? {} : { arguments: args }) },
-        { timeoutMs, signal: options.signal, progress: this.#progress(options) },
-      ),
+    return await this.#rpc.request(
+      'tools/call',
+      { name: tool, ...(args === undefined ? {} : { arguments: args }) },
+      { timeoutMs, signal: options.signal, progress: this.#progress(options) },
     );
   }
 

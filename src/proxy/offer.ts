@@ -31,7 +31,7 @@ export class Offer {
     this.#server = server;
     this.#filter = filter;
     this.#deps = deps;
-    this.#visible = readKnown(deps.stateDir, server);
+    this.#visible = this.#known();
   }
 
   get hidden(): readonly HiddenTool[] {
@@ -96,6 +96,17 @@ export class Offer {
   async accept(tool: string, sha256?: string): Promise<void> {
     await acceptPin(this.#deps.stateDir, this.#server, tool, sha256);
     await this.judge();
+  }
+
+  /** It is a convenience: without it the list comes with the first start. */
+  #known(): readonly ToolDefinition[] {
+    try {
+      return readKnown(this.#deps.stateDir, this.#server);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      this.#deps.problem(`the last known list of tools can't be read: ${error.message}`);
+      return [];
+    }
   }
 
   async #judgeOnce(): Promise<void> {

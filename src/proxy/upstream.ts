@@ -1,4 +1,5 @@
 /** One configured server: started when it is needed, started again after a crash, never in the way of another. */
+import { createCalls } from './calls.ts';
 import { startLife, type Life } from './life.ts';
 import { isObject, RpcError } from './message.ts';
 import { Offer } from './offer.ts';
@@ -39,7 +40,7 @@ export class Upstream {
   #starting: Promise<Life> | null = null;
   #listing: Promise<void> | null = null;
   #listAgain = false;
-  #waiting = 0;
+  readonly #calls = createCalls();
   #starts = 0;
   #failures = 0;
   #retryAt = 0;
@@ -81,21 +82,16 @@ export class Upstream {
   async call(tool: string, args: unknown, options: UpstreamCallOptions): Promise<UpstreamOutcome> {
     if (!this.offer.isAllowed(tool))
       return refused(`tool '${tool}' of upstream server '${this.name}' is not in its allowlist`);
-    if (this.#waiting >= this.#limits.callsInFlight)
+    if (this.#calls.size >= this.#limits.callsInFlight)
       return {
         kind: 'refused',
         reason: 'busy',
         detail: `upstream server '${this.name}' has too many calls at once`,
       };
-    this.#waiting += 1;
     try {
-      if (args !== undefined && !isObject(args))
-        throw new UpstreamFailure('protocol', 'takes an object as arguments');
-      return await this.#call(tool, args, options);
+      return await this.#calls.run(options, () => this.#call(tool, args, options));
     } catch (error) {
       return { kind: 'finished', result: toolError(this.#explain(error)) };
-    } finally {
-      this.#waiting -= 1;
     }
   }
 
@@ -118,7 +114,7 @@ export class Upstream {
       pid: this.#life?.pid ?? null,
       identity: this.#life?.identity ?? null,
       restarts: Math.max(0, this.#starts - 1),
-      callsInFlight: this.#waiting,
+      callsInFlight: this.#calls.size,
       lastError: this.#lastError,
       tools: this.offer.tools().map(({ name }) => name),
       hidden: this.offer.hidden,
@@ -141,7 +137,7 @@ export class Upstream {
 
   /** No call comes any more; ends after the ones in flight. */
   async retire(): Promise<void> {
-    await this.#life?.calls.drained();
+    await this.#calls.drained();
     await this.close();
   }
 
@@ -153,8 +149,23 @@ export class Upstream {
   }
 
   async #call(tool: string, args: unknown, options: UpstreamCallOptions): Promise<UpstreamOutcome> {
+    if (args !== undefined && !isObject(args))
+      throw new UpstreamFailure('protocol', 'takes an object as arguments');
+    for (;;) {
+      const life = await this.#until(this.#ready(), options.signal);
+      // A restart may have taken it out before this call went on.
+      if (life === this.#life)
+        return await life.calls.run(options, () => this.#callOn(life, tool, args, options));
+    }
+  }
+
+  async #callOn(
+    life: Life,
+    tool: string,
+    args: unknown,
+    options: UpstreamCallOptions,
+  ): Promise<UpstreamOutcome> {
     const { timeout } = this.#config;
-    const life = await this.#until(this.#ready(), options.signal);
     // A list that is said to have changed may change what this tool is.
     if (this.#listing !== null) await this.#until(this.#listing, options.signal, timeout);
     const refusal = await this.offer.refusal(tool);

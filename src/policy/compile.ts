@@ -7,7 +7,7 @@ import {
   type Constraint,
   type Findings,
 } from './constraint.ts';
-import { checkExamples } from './examples.ts';
+import { checkExamples, exampleWords } from './examples.ts';
 import { grammarFor } from './grammars/built-in.ts';
 import type { Grammar } from './grammars/grammar.ts';
 import type { AllowRule, DenyRule, Flag, Policy, ToolPolicy, Word } from './rule.ts';
@@ -68,7 +68,10 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
     wordAt(root, compiled.path).deny.push(compiled);
   });
   const globalFlags = new Set(spec.global_flags ?? []);
-  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0 };
+  const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
+    .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
+    .map(exampleWords);
+  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0, examples };
 }
 
 function splitPath(subcommand: string | undefined): readonly string[] {
@@ -215,5 +218,3 @@ function compileDeny(
         : readPattern(spec.args_pattern, true, [...at, 'args_pattern'], findings),
   };
 }
-
-export type { Problem };

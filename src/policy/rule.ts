@@ -63,6 +63,8 @@ export type ToolPolicy = {
   readonly globalFlags: ReadonlySet<string>;
   readonly root: Word;
   readonly allowCount: number;
+  /** argv of every `match` and `not_match` of its rules. */
+  readonly examples: readonly (readonly string[])[];
 };
 
 /** Everything that decides; never changes after it was made. */

@@ -36,7 +36,7 @@ type Call = {
 /** Serves one tools/call. Throws only what is a fault of the gateway itself. */
 export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
   const active = stages.active();
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   const { caller, name, args } = call;
   const registered = active.registry.find(name);
   const run = readCall(active, registered, name, args);
@@ -95,7 +95,7 @@ async function command(
   seq: string,
   run: Run | Denied,
 ): Promise<ToolResult> {
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   const tool = active.tools.get(run.tool);
   const opened = await openCwd({
     query: call.caller.query,
@@ -165,7 +165,7 @@ async function act(
   seq: string,
   options: CallOptions,
 ): Promise<ToolResult> {
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   let outcome: Outcome;
   try {
     outcome = await stages.executor.run(frozen, {

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { checkLocations } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
+import { gitGuard } from '../executor/guards/git.ts';
 import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
 import { openLog } from '../log/append.ts';
@@ -56,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const executor = createExecutor({
     spawner: options.spawner,
     scrub: { stream: () => current.active.scrubber.stream() },
-    guards: {},
+    guards: { git: gitGuard },
   });
   const stages: Stages = {
     active: () => current.active,

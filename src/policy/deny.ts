@@ -101,5 +101,5 @@ function deniedFlag(rule: DenyRule, grammar: Grammar, token: string): boolean {
     if (bare !== '' && bareDenied.startsWith(bare)) return true;
   }
   if (grammar.options === 'single-dash' || token.startsWith('--') || rule.letters.size === 0) return false;
-  return [...token.slice(1)].some((letter) => rule.letters.has(letter));
+  return Array.from(token.slice(1)).some((letter) => rule.letters.has(letter));
 }

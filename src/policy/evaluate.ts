@@ -15,7 +15,7 @@ export function evaluate(policy: Policy, call: Call, cwd?: CwdVerdict): Decision
   return nearest === null ? decision : { ...decision, nearestAllowed: nearest };
 }
 
-function decide(policy: Policy, call: Call, cwd: CwdVerdict | undefined = undefined): Decision {
+function decide(policy: Policy, call: Call, cwd?: CwdVerdict): Decision {
   const bad = badRequest(call);
   if (bad !== null) return deny(emptyCall(call), 'request_malformed', bad, null);
   const tool = policy.tools.get(call.tool);

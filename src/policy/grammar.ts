@@ -124,7 +124,7 @@ export class Reader {
       return equals < 0
         ? this.known(whole, name, null)
         : (this.repeated(whole, name) ?? this.ambiguous(name, token));
-    const letters = [...token.slice(1)];
+    const letters = Array.from(token.slice(1));
     for (const [index, letter] of letters.entries()) {
       const short = `-${letter}`;
       const rest = letters.slice(index + 1).join('');

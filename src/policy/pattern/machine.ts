@@ -102,7 +102,7 @@ export function runMachine(
   value: string,
   test: (leaf: string, character: string) => boolean,
 ): boolean | null {
-  const characters = [...value];
+  const characters = Array.from(value);
   const count = characters.length;
   const known = new Map<string, Int8Array>();
   const tables: Uint8Array[] = [];

@@ -186,11 +186,12 @@ async function choose(
   }
   for (const text of specs) {
     const { force, source, target } = parseRefspec(text);
-    const [from, id] = locate(
-      source === '' ? 'HEAD' : source,
-      { branches, tags, extra: found.extra },
-      remote,
-    );
+    const located = locate(source === '' ? 'HEAD' : source, { branches, tags, extra: found.extra });
+    if (located === null) {
+      context.host.write('stderr', `fatal: couldn't find remote ref ${source}\n`);
+      throw new Ended({ exitCode: 128, signal: null });
+    }
+    const [from, id] = located;
     chosen.push({ from, id, to: null, force: true, asked: true });
     if (branches.has(from)) chosen.push({ from, id, to: track(from), force: true, asked: false });
     if (target !== null && target !== '') {
@@ -214,16 +215,12 @@ type Remote = {
   readonly extra: ReadonlyMap<string, string>;
 };
 
-function locate(
-  source: string,
-  { branches, tags, extra }: Remote,
-  remote: Pinned,
-): [name: string, id: string] {
+function locate(source: string, { branches, tags, extra }: Remote): [name: string, id: string] | null {
   for (const name of [source, `refs/${source}`, `refs/tags/${source}`, `refs/heads/${source}`]) {
     const id = branches.get(name) ?? tags.get(name) ?? extra.get(name);
     if (id !== undefined) return [name, id];
   }
-  throw new Refusal(`the remote '${remote.name}' has no branch or tag '${source}'`);
+  return null;
 }
 
 /** All tags, or those that point into what is brought, or none. */
@@ -331,7 +328,12 @@ const deliverScript = String.raw`
 git=$1 pack=$2
 if [ -n "$pack" ]; then "$git" index-pack --stdin --fix-thin <"$pack" >/dev/null || exit $?; fi
 read -r lines
-if [ "$lines" -gt 0 ]; then head -n "$lines" >"$("$git" rev-parse --git-path FETCH_HEAD)" || exit $?; fi
+if [ "$lines" -gt 0 ]; then
+  # read takes one line and no more: the rest of the input is for update-ref.
+  while [ "$lines" -gt 0 ]; do
+    IFS= read -r line; printf '%s\n' "$line"; lines=$((lines - 1))
+  done >"$("$git" rev-parse --git-path FETCH_HEAD)" || exit $?
+fi
 "$git" update-ref --stdin
 `;
 

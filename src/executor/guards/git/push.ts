@@ -212,7 +212,14 @@ async function existing(context: Context, name: string, facts: Facts, remote: Pi
     throw new Refusal(
       `'${name}' is a branch and a tag of '${remote.name}'; write refs/heads/${name} or refs/tags/${name}`,
     );
-  return found[0] ?? candidates[0]!;
+  if (found.length === 0) {
+    context.host.write(
+      'stderr',
+      `error: unable to delete '${name}': remote ref does not exist\nerror: failed to push some refs to '${remote.url}'\n`,
+    );
+    throw new Ended({ exitCode: 1, signal: null });
+  }
+  return found[0]!;
 }
 
 type Kept = Awaited<ReturnType<typeof openPrivate>>;

@@ -43,6 +43,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     about: options.about,
     limits,
     sessions: createSessions(options.token, limits),
+    subscriptions: new Set(),
     budget: { used: 0 },
     open: { streams: 0, calls: 0 },
     fault: options.fault,
@@ -77,6 +78,7 @@ function running(
 ): Listening {
   const release = wire.core.onToolsChanged(() => {
     for (const session of wire.sessions.all()) tellChanged(session);
+    for (const subscription of wire.subscriptions) subscription.changed();
   });
   const sweep = setInterval(() => wire.sessions.sweep(Date.now()), 60_000).unref();
   return {
@@ -88,6 +90,7 @@ function running(
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
       await idle(wire, graceMs);
       for (const session of [...wire.sessions.all()]) wire.sessions.end(session);
+      for (const subscription of [...wire.subscriptions]) subscription.end();
       for (const server of servers) server.closeAllConnections();
       await Promise.all(closed);
     },

@@ -7,6 +7,7 @@ import {
   type Constraint,
   type Findings,
 } from './constraint.ts';
+import { denied } from './deny.ts';
 import { checkExamples, exampleWords } from './examples.ts';
 import { grammarFor } from './grammars/built-in.ts';
 import type { Grammar } from './grammars/grammar.ts';
@@ -102,6 +103,7 @@ function compileAllow(
     anyFlags: spec.flags === 'any',
     flags,
     required: [...new Set(flags.values())].filter((flag) => flag.required),
+    aliased: [...new Set(flags.values())].filter((flag) => flag.short !== null),
     anyArgs: spec.args === 'any',
     args: compileArgs(spec, at, findings),
     rest: compileRest(spec, at, findings),
@@ -202,8 +204,7 @@ function compileDeny(
   locate: Locate,
   findings: Findings,
 ): DenyRule {
-  const flags = (spec.flags ?? []).map((name) => name.replaceAll('_', '-'));
-  const clusters = grammar.options === 'gnu';
+  const { flags, letters } = denied(spec.flags ?? [], grammar);
   return {
     ref: { ...locate(at), effect: 'deny' },
     tool,
@@ -211,7 +212,7 @@ function compileDeny(
     // An empty list is no list: a deny rule that names nothing denies everything.
     everything: flags.length === 0 && spec.args_pattern === undefined,
     flags,
-    letters: new Set(clusters ? flags.filter((name) => name.length === 2).map((name) => name.slice(1)) : []),
+    letters,
     argsPattern:
       spec.args_pattern === undefined
         ? null

@@ -270,6 +270,8 @@ function writeValue(flag: Flag, value: string, grammar: Grammar): string[] | nul
     if (flag.value !== 'required') return [name + value];
     return detachable ? [name, value] : [name + value];
   }
+  // Read back, "-name=value" would be ambiguous.
+  if (grammar.options === 'gnu' && !name.startsWith('--')) return detachable ? [name, value] : null;
   if (flag.value === 'required' && grammar.longValues === 'detached')
     return detachable ? [name, value] : null;
   return [`${name}=${value}`];

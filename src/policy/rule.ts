@@ -28,6 +28,8 @@ export type AllowRule = {
   /** By every name (long and short). */
   readonly flags: ReadonlyMap<string, Flag>;
   readonly required: readonly Flag[];
+  /** Flags with a short form. */
+  readonly aliased: readonly Flag[];
   readonly anyArgs: boolean;
   readonly args: readonly Slot[];
   readonly rest: Constraint | null;

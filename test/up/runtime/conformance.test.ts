@@ -45,7 +45,7 @@ const signals = [
 const waiting = `${inside.node} -e 'console.log("ready"); setInterval(() => {}, 1e6)'; sleep 1000`;
 
 for (const runtime of runtimeNames) {
-  describe(runtime, { timeout: 120_000, ...needs(part[runtime]) }, () => {
+  describe(runtime, { timeout: 600_000, ...needs(part[runtime]) }, () => {
     let rig: Rig;
     let started: Started;
     let linked: string;
@@ -317,7 +317,7 @@ for (const runtime of runtimeNames) {
     });
   });
 
-  describe(`${runtime}, sessions of their own`, { timeout: 120_000, ...needs(part[runtime]) }, () => {
+  describe(`${runtime}, sessions of their own`, { timeout: 600_000, ...needs(part[runtime]) }, () => {
     before(() => {
       if (runtime === 'devcontainer') ensureTestImage();
     });

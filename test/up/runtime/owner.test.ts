@@ -11,6 +11,8 @@ import { until } from '../../support/until.ts';
 import { collect, Rig, type RigOptions } from './rig.ts';
 
 const part: Record<RuntimeName, Part> = { bubblewrap: 'bubblewrap', devcontainer: 'docker' };
+/** A container under load takes its time. */
+const slow = 60_000;
 const size = { columns: 100, rows: 30 };
 
 /** Says its terminal's size, at the start and when that changes, and what it is sent. */
@@ -25,7 +27,7 @@ const watcher = [
 ];
 
 for (const runtime of runtimeNames) {
-  describe(`${runtime}, the owner of a session`, { timeout: 180_000, ...needs(part[runtime]) }, () => {
+  describe(`${runtime}, the owner of a session`, { timeout: 600_000, ...needs(part[runtime]) }, () => {
     before(() => {
       if (runtime === 'devcontainer') ensureTestImage();
     });
@@ -117,7 +119,7 @@ for (const runtime of runtimeNames) {
         const terminal = new Terminal(size, [
           '/bin/sh',
           '-c',
-          `${words}; echo "code $?"; stty -a | grep -o -e '-*icanon' -e '-*echo '; exec cat`,
+          `trap : INT; ${words}; echo "code $?"; stty -a | grep -o -e '-*icanon' -e '-*echo '; exec cat`,
         ]);
         t.after(() => terminal.close());
         return terminal;
@@ -126,29 +128,29 @@ for (const runtime of runtimeNames) {
       test('size, resize and Ctrl-C pass, and the terminal is given back', async (t) => {
         const rig = rigged(t, { command: watcher, env: { TERM: 'xterm-256color' } });
         const terminal = opened(t, rig);
-        await terminal.shows(/size 100x30 xterm-256color\ntty true true true/);
+        await terminal.shows(/size 100x30 xterm-256color\ntty true true true/, slow);
         terminal.resize({ columns: 120, rows: 40 });
-        await terminal.shows(/size 120x40/);
+        await terminal.shows(/size 120x40/, slow);
         terminal.keys('C-c');
-        await terminal.shows(/interrupted\ncode 9\nicanon\necho /);
+        await terminal.shows(/interrupted\ncode 9\nicanon\necho /, slow);
         await nothingLeft(rig, 5000);
       });
 
       test('a harness that leaves the terminal raw gives it back all the same', async (t) => {
         const rig = rigged(t, { command: ['/bin/sh', '-c', 'stty raw -echo; echo wild; kill -KILL $$'] });
         const terminal = opened(t, rig);
-        await terminal.shows(/wild[^]*code 137\s+icanon\s+echo /);
+        await terminal.shows(/wild[^]*code 137\s+icanon\s+echo /, slow);
       });
 
       test('keys pass one by one', async (t) => {
         const program = `process.stdin.setRawMode(true); console.log('ready'); process.stdin.on('data', (d) => { console.log('key ' + d.toString('hex')); if (d[0] === 0x71) process.exit(0) })`;
         const rig = rigged(t, { command: [inside.node, '-e', program] });
         const terminal = opened(t, rig);
-        await terminal.shows(/ready/);
+        await terminal.shows(/ready/, slow);
         for (const key of ['C-c', 'C-z', 'C-d', 'Up', 'ü']) terminal.keys(key);
-        await terminal.shows(/key 03[^]*key 1a[^]*key 04[^]*key 1b5b41[^]*key c3bc/);
+        await terminal.shows(/key 03[^]*key 1a[^]*key 04[^]*key 1b5b41[^]*key c3bc/, slow);
         terminal.keys('q');
-        await terminal.shows(/code 0/);
+        await terminal.shows(/code 0/, slow);
       });
 
       test('the harness cannot type into the operator’s shell', needs('python3'), async (t) => {
@@ -170,7 +172,7 @@ for request in (0x5412, 0x541c, 0x15412):
           ],
         });
         const terminal = opened(t, rig);
-        const text = await terminal.shows(/end[^]*code 0/);
+        const text = await terminal.shows(/end[^]*code 0/, slow);
         if (runtime === 'bubblewrap') assert.doesNotMatch(text, /injected/);
       });
 
@@ -179,7 +181,7 @@ for request in (0x5412, 0x541c, 0x15412):
           command: ['/bin/sh', '-c', 'trap "" HUP TERM; echo ready; while :; do sleep 0.2; done'],
         });
         const terminal = opened(t, rig);
-        await terminal.shows(/ready/);
+        await terminal.shows(/ready/, slow);
         terminal.close();
         await nothingLeft(rig, 5000);
       });

@@ -104,6 +104,7 @@ export type Brought = {
 /** Fetches and delivers. What git would say is written to the outcome. */
 export async function bring(context: Context, request: FetchRequest): Promise<Brought> {
   const { remote } = request;
+  for (const text of request.refspecs) parseRefspec(text);
   const facts = await probe(context, remote.name, []);
   describe(context, facts, remote);
   const kept = await openPrivate(context, facts.format);

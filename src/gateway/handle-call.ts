@@ -13,7 +13,7 @@ import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
 import type { RequestBook } from './request-book.ts';
-import { denialResult, errorResult, outcomeResult, refusal } from './results.ts';
+import { denialResult, errorResult, outcomeResult, refusal, scrubbed } from './results.ts';
 import { runOfArgv, runOfTool, type Run } from './run.ts';
 
 export type Stages = {
@@ -85,7 +85,11 @@ async function ownTool(
       reason_code: 'request_malformed',
       detail: request,
     });
-  return requestCapability(stages.requests, request, caller.client, options.signal);
+  const clean = scrubbed({ request, client: caller.client }, active.scrub) as {
+    request: typeof request;
+    client: string;
+  };
+  return requestCapability(stages.requests, clean.request, clean.client, options.signal);
 }
 
 async function command(

@@ -8,6 +8,7 @@ import type { Active, ActiveTool } from './active.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
+import { fitToClient } from './fit.ts';
 import { logDecided, logFinished, logReceived } from './records.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
@@ -35,6 +36,10 @@ type Call = {
 
 /** Serves one tools/call. Throws only what is a fault of the gateway itself. */
 export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
+  return fitToClient(await judgeAndRun(stages, call), call.caller.client);
+}
+
+async function judgeAndRun(stages: Stages, call: Call): Promise<ToolResult> {
   const active = stages.active();
   const { scrub } = active;
   const { caller, name, args } = call;

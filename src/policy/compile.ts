@@ -72,7 +72,15 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
   const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
     .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
     .map(exampleWords);
-  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0, examples };
+  return {
+    name,
+    grammar,
+    globalFlags,
+    root,
+    allowCount: spec.allow?.length ?? 0,
+    denyCount: spec.deny?.length ?? 0,
+    examples,
+  };
 }
 
 function splitPath(subcommand: string | undefined): readonly string[] {

@@ -76,7 +76,7 @@ async function answer(
   caller: Caller,
   { method, params }: Request,
   running: Parameters<typeof callTool>[3],
-): Promise<object> {
+): Promise<{ readonly _meta?: Params }> {
   if (method === 'tools/call') return callTool(wire.core, caller, params, running);
   if (method === 'tools/list') return { tools: wire.core.listTools(), ttlMs, cacheScope: 'private' };
   return {
@@ -88,9 +88,9 @@ async function answer(
   };
 }
 
-function complete({ wire }: Exchange, result: object, about: Params = {}): object {
+function complete({ wire }: Exchange, result: { readonly _meta?: Params }, about: Params = {}): object {
   const server = { name: wire.about.name, version: wire.about.version };
-  return { ...result, resultType: 'complete', _meta: { ...about, [meta.server]: server } };
+  return { ...result, resultType: 'complete', _meta: { ...result._meta, ...about, [meta.server]: server } };
 }
 
 /** Headers and body must say the same: what stands between may route by the headers. */

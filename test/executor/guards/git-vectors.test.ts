@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, cp, lstat, readFile, readdir, readlink, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -45,6 +46,8 @@ const mayChange: Record<string, string[]> = {
 
 let executor: Executor;
 const contacts: string[] = [];
+/** Addresses that something else on this machine holds. */
+const deaf: string[] = [];
 const servers: Server[] = [];
 
 before(async () => {
@@ -58,7 +61,12 @@ before(async () => {
       contacts.push(`${host}:${port}`);
       socket.destroy();
     });
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+    server.listen(port, host);
+    const error = await once(server, 'listening').then(
+      () => undefined,
+      (failure: Error) => failure,
+    );
+    if (error !== undefined) deaf.push(`${host}:${port}: ${error.message}`);
     servers.push(server);
   }
 });
@@ -114,10 +122,22 @@ function orEmpty(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
+/** Names below a folder; links are not followed (readdir's own recursion does). */
+async function namesIn(folder: string, below = ''): Promise<string[]> {
+  const entries = await readdir(join(folder, below), { withFileTypes: true });
+  const names = await Promise.all(
+    entries.map(async (entry) => {
+      const name = join(below, entry.name);
+      return entry.isDirectory() ? [name, ...(await namesIn(folder, name))] : [name];
+    }),
+  );
+  return names.flat();
+}
+
 /** Everything in a folder, links not followed: name, kind, content. */
 async function snapshot(folder: string): Promise<string[]> {
   const lines: string[] = [];
-  for (const name of (await readdir(folder, { recursive: true })).toSorted()) {
+  for (const name of (await namesIn(folder)).toSorted()) {
     const path = join(folder, name);
     const found = await lstat(path);
     const content = found.isFile()
@@ -133,7 +153,7 @@ async function snapshot(folder: string): Promise<string[]> {
 /** Files of a folder, and objects of the repositories in it, that hold what only the operator has. */
 async function leaks(folder: string): Promise<string[]> {
   const found: string[] = [];
-  for (const name of await readdir(folder, { recursive: true })) {
+  for (const name of await namesIn(folder)) {
     const path = join(folder, name);
     const stats = await lstat(path);
     if (!stats.isFile() || stats.size > 8 * 1024 * 1024) continue;
@@ -267,7 +287,8 @@ describe('a hostile checkout', { concurrency: 3, ...needs('bubblewrap', 'git') }
     });
   }
 
-  test('none of them reached an address that nobody pinned', () => {
-    assert.deepEqual(contacts, []);
+  test('none of them reached an address that nobody pinned', (t) => {
+    if (deaf.length > 0 && process.env['CI'] !== 'true') return t.skip(deaf.join());
+    assert.deepEqual([contacts, deaf], [[], []]);
   });
 });

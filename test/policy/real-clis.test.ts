@@ -133,7 +133,7 @@ void test('find: start points before the expression, in its order', installed('f
 void describe('curl', installed('curl'), () => {
   test('long values are the next word; a header is one word', async (t) => {
     const server = createServer((request, response) => {
-      response.end(`${request.method} ${request.url} ${request.headers['x-test']}`);
+      response.end(`${request.method} ${request.url} ${String(request.headers['x-test'])}`);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());

@@ -41,11 +41,13 @@ export type Active = {
   readonly roots: readonly Root[];
   readonly tools: ReadonlyMap<string, ActiveTool>;
   readonly scrubber: Scrubber;
+  readonly scrub: (text: string) => string;
 };
 
 /** Resolves what a snapshot names; throws WraptoolError binary_invalid, config_invalid. */
 export async function activate(snapshot: Snapshot, around: Surroundings): Promise<Active> {
   const { config } = snapshot;
+  const scrubber = scrubberFor(snapshot, around);
   const tools = new Map<string, ActiveTool>();
   for (const [name, tool] of Object.entries(config.tools)) tools.set(name, await activateTool(tool, around));
   return Object.freeze({
@@ -53,7 +55,8 @@ export async function activate(snapshot: Snapshot, around: Surroundings): Promis
     registry: buildRegistry(snapshot),
     roots: await resolveRoots(around.roots ?? config.mcp.allowed_cwd_roots),
     tools,
-    scrubber: scrubberFor(snapshot, around),
+    scrubber,
+    scrub: (text: string) => scrubber.scrub(text),
   });
 }
 

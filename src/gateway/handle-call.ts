@@ -8,12 +8,13 @@ import type { Active, ActiveTool } from './active.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
+import { fitToClient } from './fit.ts';
 import { logDecided, logFinished, logReceived } from './records.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
 import type { RequestBook } from './request-book.ts';
-import { denialResult, errorResult, outcomeResult, refusal } from './results.ts';
+import { denialResult, errorResult, outcomeResult, refusal, scrubbed } from './results.ts';
 import { runOfArgv, runOfTool, type Run } from './run.ts';
 
 export type Stages = {
@@ -35,8 +36,12 @@ type Call = {
 
 /** Serves one tools/call. Throws only what is a fault of the gateway itself. */
 export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
+  return fitToClient(await judgeAndRun(stages, call), call.caller.client);
+}
+
+async function judgeAndRun(stages: Stages, call: Call): Promise<ToolResult> {
   const active = stages.active();
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   const { caller, name, args } = call;
   const registered = active.registry.find(name);
   const run = readCall(active, registered, name, args);
@@ -85,7 +90,11 @@ async function ownTool(
       reason_code: 'request_malformed',
       detail: request,
     });
-  return requestCapability(stages.requests, request, caller.client, options.signal);
+  const clean = scrubbed({ request, client: caller.client }, active.scrub) as {
+    request: typeof request;
+    client: string;
+  };
+  return requestCapability(stages.requests, clean.request, clean.client, options.signal);
 }
 
 async function command(
@@ -95,7 +104,7 @@ async function command(
   seq: string,
   run: Run | Denied,
 ): Promise<ToolResult> {
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   const tool = active.tools.get(run.tool);
   const opened = await openCwd({
     query: call.caller.query,
@@ -165,7 +174,7 @@ async function act(
   seq: string,
   options: CallOptions,
 ): Promise<ToolResult> {
-  const scrub = active.scrubber.scrub;
+  const { scrub } = active;
   let outcome: Outcome;
   try {
     outcome = await stages.executor.run(frozen, {

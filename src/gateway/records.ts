@@ -10,6 +10,7 @@ type Scrub = (text: string) => string;
 /** JSON may need six bytes for a character; a record has 1 MiB. */
 const mostChars = 96 * 1024;
 const mostWords = 2048;
+const reach = 8192;
 
 export function logReceived(
   log: Log,
@@ -80,7 +81,8 @@ function bounded(argv: readonly string[], scrub: Scrub): { argv: string[]; argv_
   const kept: string[] = [];
   let room = mostChars;
   for (const word of argv.slice(0, mostWords)) {
-    kept.push(scrub(word.slice(0, room)));
+    // Cut after scrubbing, so that no half of a secret is left at the cut.
+    kept.push(scrub(word.slice(0, room + reach)).slice(0, room));
     room -= word.length;
     if (room <= 0) break;
   }

@@ -15,22 +15,44 @@ export interface Repeats {
 /** A client gives up long before this. */
 const rememberMs = 10 * 60_000;
 const mostRemembered = 256;
+const mostChars = 8 * 1024 * 1024;
+const mostForgotten = 4096;
 
-type Known = { readonly fingerprint: string; readonly result: Promise<ToolResult>; readonly at: number };
+type Known = { readonly fingerprint: string; readonly result: Promise<ToolResult>; size: number | null };
 type Past = { ran: boolean; ended: string | null };
 
 export function createRepeats(logDir: string): Repeats {
   const known = new Map<string, Known>();
+  /** Keys whose answers were let go. */
+  const forgotten = new Set<string>();
+  let held = 0;
   let past: Promise<Map<string, Past>> | null = null;
 
   function remember(key: string, fingerprint: string, work: () => Promise<ToolResult>): Promise<ToolResult> {
-    const result = work();
-    known.set(key, { fingerprint, result, at: Date.now() });
-    for (const [old, { at }] of known) {
-      if (known.size <= mostRemembered && Date.now() - at < rememberMs) break;
-      known.delete(old);
+    const call: Known = { fingerprint, result: work(), size: null };
+    known.set(key, call);
+    const ended = (size: number) => {
+      call.size = size;
+      held += size;
+      makeRoom();
+    };
+    call.result.then(
+      ({ content }) => ended(content.reduce((sum, { text }) => sum + text.length, 0)),
+      () => ended(0),
+    );
+    return call.result;
+  }
+
+  /** Oldest first, and never a call that runs. */
+  function makeRoom(): void {
+    for (const [key, { size }] of known) {
+      if (known.size <= mostRemembered && held <= mostChars) return;
+      if (size === null) continue;
+      held -= size;
+      known.delete(key);
+      forgotten.add(key);
     }
-    return result;
+    while (forgotten.size > mostForgotten) forgotten.delete(forgotten.values().next().value as string);
   }
 
   return {
@@ -44,6 +66,8 @@ export function createRepeats(logDir: string): Repeats {
       if (before && before.fingerprint !== fingerprint)
         return errorResult('the idempotency key of this call belongs to another call: nothing was run');
       if (before) return before.result;
+      if (forgotten.has(key))
+        return errorResult(said({ ran: true, ended: 'ended' }), { decision: 'not_repeated' });
       if (attempt > 1) {
         // What is asked for was logged by a gateway that has ended: reading once is enough.
         past ??= readPast(logDir, Date.now() - rememberMs);
@@ -58,7 +82,7 @@ export function createRepeats(logDir: string): Repeats {
 const said = ({ ended }: Past) =>
   ended === null
     ? 'the gateway was restarted while this call ran: whether it ended is unknown, and it was not run again'
-    : `the gateway was restarted after this call had ${ended}: its output is lost, and it was not run again`;
+    : `this call has ${ended}: its output is lost, and it was not run again`;
 
 async function readPast(dir: string, since: number): Promise<Map<string, Past>> {
   const byKey = new Map<string, Past>();

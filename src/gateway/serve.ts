@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { checkLocations } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
+import { gitGuard } from '../executor/guards/git.ts';
 import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
 import { openLog } from '../log/append.ts';
@@ -34,11 +35,9 @@ export type Serving = {
   /** Null where only the socket is listened on. */
   readonly url: string | null;
   readonly socket: string | null;
-  /** Takes no more calls, gives those in flight a moment, ends what runs. Idempotent. */
-  close(cause: string): Promise<void>;
+  /** Takes no more calls, gives those in flight `graceMs`, ends what runs. Idempotent. */
+  close(cause: string, graceMs: number): Promise<void>;
 };
-
-const graceMs = 1_000;
 
 const instructions =
   'Host commands that the operator allowed, argument by argument. wraptool_discover lists them, wraptool_run calls any of them by argv. A denial says why, and what to send to wraptool_request_capability.';
@@ -50,13 +49,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   await checkLocations(snapshot, [...around.agentWritable], [sessionsDir(env)]);
   // The one reference that a reload replaces, whole; a call holds the value that it began with.
   const current: { active: Active } = { active: await activate(snapshot, around) };
-  const log = openLog(snapshot.config.requests.log, {
+  const log = await openLog(snapshot.config.requests.log, {
     session: mode.kind === 'session' ? mode.session.name : null,
   });
   const executor = createExecutor({
     spawner: options.spawner,
     scrub: { stream: () => current.active.scrubber.stream() },
-    guards: {},
+    guards: { git: gitGuard },
   });
   const stages: Stages = {
     active: () => current.active,
@@ -84,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   return {
     url: listening.url,
     socket: listening.socket,
-    close(cause) {
+    close(cause, graceMs) {
       closing ??= (async () => {
         await listening.close(graceMs);
         await executor.close();

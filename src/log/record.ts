@@ -144,6 +144,8 @@ const sealed = z.object({
   prev: z.string().regex(/^[0-9a-f]{64}$/),
   /** Name of the `up` session, null for a bare gateway or a command. */
   session: z.string().nullable(),
+  /** In a file's first record: the newest record of another file then, so that its loss shows. */
+  after: z.strictObject({ file: z.string(), n: z.number(), hash: z.string() }).optional(),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
@@ -167,6 +169,7 @@ export function parseRecord(line: string): LogRecord | null {
     time: _time,
     prev: _prev,
     session: _session,
+    after: _after,
     hash: _hash,
     ...rest
   } = value as Record<string, unknown>;

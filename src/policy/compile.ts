@@ -7,7 +7,8 @@ import {
   type Constraint,
   type Findings,
 } from './constraint.ts';
-import { checkExamples } from './examples.ts';
+import { denied } from './deny.ts';
+import { checkExamples, exampleWords } from './examples.ts';
 import { grammarFor } from './grammars/built-in.ts';
 import type { Grammar } from './grammars/grammar.ts';
 import type { AllowRule, DenyRule, Flag, Policy, ToolPolicy, Word } from './rule.ts';
@@ -68,7 +69,18 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
     wordAt(root, compiled.path).deny.push(compiled);
   });
   const globalFlags = new Set(spec.global_flags ?? []);
-  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0 };
+  const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
+    .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
+    .map(exampleWords);
+  return {
+    name,
+    grammar,
+    globalFlags,
+    root,
+    allowCount: spec.allow?.length ?? 0,
+    denyCount: spec.deny?.length ?? 0,
+    examples,
+  };
 }
 
 function splitPath(subcommand: string | undefined): readonly string[] {
@@ -99,6 +111,7 @@ function compileAllow(
     anyFlags: spec.flags === 'any',
     flags,
     required: [...new Set(flags.values())].filter((flag) => flag.required),
+    aliased: [...new Set(flags.values())].filter((flag) => flag.short !== null),
     anyArgs: spec.args === 'any',
     args: compileArgs(spec, at, findings),
     rest: compileRest(spec, at, findings),
@@ -199,8 +212,7 @@ function compileDeny(
   locate: Locate,
   findings: Findings,
 ): DenyRule {
-  const flags = (spec.flags ?? []).map((name) => name.replaceAll('_', '-'));
-  const clusters = grammar.options === 'gnu';
+  const { flags, letters } = denied(spec.flags ?? [], grammar);
   return {
     ref: { ...locate(at), effect: 'deny' },
     tool,
@@ -208,12 +220,10 @@ function compileDeny(
     // An empty list is no list: a deny rule that names nothing denies everything.
     everything: flags.length === 0 && spec.args_pattern === undefined,
     flags,
-    letters: new Set(clusters ? flags.filter((name) => name.length === 2).map((name) => name.slice(1)) : []),
+    letters,
     argsPattern:
       spec.args_pattern === undefined
         ? null
         : readPattern(spec.args_pattern, true, [...at, 'args_pattern'], findings),
   };
 }
-
-export type { Problem };

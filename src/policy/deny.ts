@@ -22,7 +22,8 @@ export function findDenial(
   const stops = readers.some((reader) => !reader.interspersed);
   let values: ReadonlySet<number> | null = null;
   for (let depth = 0; node; depth++) {
-    for (const rule of node.deny) {
+    for (const written of node.deny) {
+      const rule = withAliases(written, grammar, readers);
       if (rule.argsPattern && values === null) values = detachedValues(grammar, tokens, readers, readFrom);
       const found = matchDeny(rule, grammar, tokens, used, values, stops);
       if (found) return found;
@@ -33,6 +34,29 @@ export function findDenial(
     node = node.next.get(tokens[index] ?? '');
   }
   return null;
+}
+
+/** A flag has two names for the rule that allows it: who denies one denies both. */
+function withAliases(rule: DenyRule, grammar: Grammar, readers: readonly AllowRule[]): DenyRule {
+  if (rule.flags.length === 0) return rule;
+  const names = readers.flatMap((reader) =>
+    reader.aliased.flatMap(({ name, short }) =>
+      short !== null && (deniedFlag(rule, grammar, name) || deniedFlag(rule, grammar, short))
+        ? [name, short]
+        : [],
+    ),
+  );
+  return names.length === 0 ? rule : { ...rule, ...denied([...rule.flags, ...names], grammar) };
+}
+
+/** What a deny rule's list of flags comes to: names with `_` as `-`, and the letters that no cluster may have. */
+export function denied(names: readonly string[], grammar: Grammar): Pick<DenyRule, 'flags' | 'letters'> {
+  const flags = names.map((name) => name.replaceAll('_', '-'));
+  const short = grammar.options === 'gnu' ? flags.filter((name) => !name.startsWith('--')) : [];
+  return {
+    flags,
+    letters: new Set(short.map((name) => name.slice(1)).filter((rest) => Array.from(rest).length === 1)),
+  };
 }
 
 function matchDeny(
@@ -101,5 +125,5 @@ function deniedFlag(rule: DenyRule, grammar: Grammar, token: string): boolean {
     if (bare !== '' && bareDenied.startsWith(bare)) return true;
   }
   if (grammar.options === 'single-dash' || token.startsWith('--') || rule.letters.size === 0) return false;
-  return [...token.slice(1)].some((letter) => rule.letters.has(letter));
+  return Array.from(token.slice(1)).some((letter) => rule.letters.has(letter));
 }

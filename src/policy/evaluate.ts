@@ -1,6 +1,6 @@
 /** Policy and call -> Decision. Pure; its cost depends on the call and on the rules of its subcommand only. */
 import { judge, type Verdict } from './constraint.ts';
-import { findDenial } from './deny.ts';
+import { findDenial, type Denial } from './deny.ts';
 import { canonical, progressOf, Reader, type Parsed, type Positional, type Refusal } from './grammar.ts';
 import { nearestAllowed } from './nearest.ts';
 import type { AllowRule, Policy, Slot, ToolPolicy, Word } from './rule.ts';
@@ -15,7 +15,7 @@ export function evaluate(policy: Policy, call: Call, cwd?: CwdVerdict): Decision
   return nearest === null ? decision : { ...decision, nearestAllowed: nearest };
 }
 
-function decide(policy: Policy, call: Call, cwd: CwdVerdict | undefined = undefined): Decision {
+function decide(policy: Policy, call: Call, cwd?: CwdVerdict): Decision {
   const bad = badRequest(call);
   if (bad !== null) return deny(emptyCall(call), 'request_malformed', bad, null);
   const tool = policy.tools.get(call.tool);
@@ -70,20 +70,32 @@ function decideTool(tool: ToolPolicy, call: Call): Decision {
   const rules = target?.allow ?? [];
   const start = found || !bare ? globals : 0;
   const tokens = start === 0 ? argv : argv.slice(start);
-  const denial = findDenial(tool.root, tool.grammar, tokens, rules, from - start);
-  if (denial) {
-    const path = [tool.name, ...denial.rule.path].join(' ');
-    const flag = denial.offending?.startsWith('-') ? denial.offending.replace(/=.*$/s, '') : null;
-    const what = denial.offending === null ? 'it' : `'${show(denial.offending)}'`;
-    return deny(call, 'denied_by_rule', `a deny rule for '${path}' refuses ${what}`, denial.offending, {
-      rule: denial.rule.ref,
-      subcommand: target?.allow[0]?.path ?? denial.rule.path,
-      allowedFlags: flagNames(rules),
-      flag,
-    });
-  }
+  const refusal = (words: readonly string[]): Denial | null =>
+    tool.denyCount === 0 ? null : findDenial(tool.root, tool.grammar, words, rules, from - start);
+  const denial = refusal(tokens);
+  if (denial) return denyByRule(tool, call, denial, rules);
   if (!target) return unknownSubcommand(tool, call, globals);
-  return tryRules(tool, call, target, argv.slice(0, found ? globals : 0), argv.slice(from));
+  const decision = tryRules(tool, call, target, argv.slice(0, found ? globals : 0), argv.slice(from));
+  if (decision.decision === 'deny') return decision;
+  // What runs is the canonical form, so that is what must meet no deny rule, whatever was typed.
+  const written = refusal(decision.argv.slice(start));
+  return written ? denyByRule(tool, call, written, rules) : decision;
+}
+
+function denyByRule(
+  tool: ToolPolicy,
+  call: Call,
+  { rule, offending }: Denial,
+  rules: readonly AllowRule[],
+): Denied {
+  const path = [tool.name, ...rule.path].join(' ');
+  const what = offending === null ? 'it' : `'${show(offending)}'`;
+  return deny(call, 'denied_by_rule', `a deny rule for '${path}' refuses ${what}`, offending, {
+    rule: rule.ref,
+    subcommand: rules[0]?.path ?? rule.path,
+    allowedFlags: flagNames(rules),
+    flag: offending?.startsWith('-') ? offending.replace(/=.*$/s, '') : null,
+  });
 }
 
 /** The deepest word with allow rules on the way that argv takes, at least one word deep. */
@@ -166,6 +178,16 @@ function refusePositionals(tool: ToolPolicy, target: Word, rule: AllowRule, pars
     const refusal = refusePositional(tool, target, rule, positional, index, slot);
     if (refusal) return refusal;
   }
+  const swallowed = takenForValue(tool, parsed);
+  if (swallowed)
+    return {
+      ok: false,
+      reason: 'flag_value_ambiguous',
+      detail: `'${show(swallowed)}' after a flag would be read as the flag's value by '${tool.name}'`,
+      offending: swallowed,
+      flag: null,
+      progress: progressOf.missing,
+    };
   const required = rule.args.filter((arg) => !arg.optional).length;
   if (listed.length < required)
     return {
@@ -186,6 +208,15 @@ function refusePositionals(tool: ToolPolicy, target: Word, rule: AllowRule, pars
     flag: absent.name,
     progress: progressOf.required,
   };
+}
+
+/** A positional that would stand directly after a bare flag, where this CLI takes it for a value. */
+function takenForValue(tool: ToolPolicy, parsed: Parsed): string | null {
+  const { swallowed } = tool.grammar.facts;
+  const first = parsed.positionals[0];
+  const last = parsed.flags.at(-1)?.words;
+  if (!swallowed || !first || first.afterEnd || last?.length !== 1 || last[0]?.includes('=')) return null;
+  return swallowed.includes(first.text) ? first.text : null;
 }
 
 /** Which slot each of `count` positionals has: optional ones are filled from the left as far as there are enough. */

@@ -62,7 +62,7 @@ function check(
     ['not_match', false],
   ] as const)
     (rule[key] ?? []).forEach((example, index) => {
-      const argv = words(example);
+      const argv = exampleWords(example);
       const { matches, decision } = decide(argv);
       if (matches === wanted) return;
       const why = decision.decision === 'deny' ? `: ${decision.detail}` : '';
@@ -74,7 +74,8 @@ function check(
     });
 }
 
-function words(example: Example): readonly string[] {
+/** Strings are split at single spaces: two in a row make an empty word. */
+export function exampleWords(example: Example): readonly string[] {
   return typeof example === 'string' ? example.split(' ') : example;
 }
 

@@ -124,7 +124,7 @@ export class Reader {
       return equals < 0
         ? this.known(whole, name, null)
         : (this.repeated(whole, name) ?? this.ambiguous(name, token));
-    const letters = [...token.slice(1)];
+    const letters = Array.from(token.slice(1));
     for (const [index, letter] of letters.entries()) {
       const short = `-${letter}`;
       const rest = letters.slice(index + 1).join('');
@@ -270,6 +270,8 @@ function writeValue(flag: Flag, value: string, grammar: Grammar): string[] | nul
     if (flag.value !== 'required') return [name + value];
     return detachable ? [name, value] : [name + value];
   }
+  // Read back, "-name=value" would be ambiguous.
+  if (grammar.options === 'gnu' && !name.startsWith('--')) return detachable ? [name, value] : null;
   if (flag.value === 'required' && grammar.longValues === 'detached')
     return detachable ? [name, value] : null;
   return [`${name}=${value}`];
@@ -285,19 +287,16 @@ export function canonical(
   const head = [...globals, ...rule.path];
   // What is not known to be a flag's value must stay where it is.
   if (rule.anyFlags || !rule.interspersed) return [...head, ...parsed.order];
+  const written = [...head];
   const { facts } = grammar;
-  const leading = facts.positionalsFirst
-    ? parsed.flags.filter(({ flag }) => flag && facts.leadingFlags?.includes(flag.name))
-    : parsed.flags;
-  const trailing = parsed.flags.filter((written) => !leading.includes(written));
-  const before = parsed.positionals.filter((positional) => !positional.afterEnd);
-  const after = parsed.positionals.filter((positional) => positional.afterEnd);
-  return [
-    ...head,
-    ...leading.flatMap(({ words }) => words),
-    ...before.map(({ text }) => text),
-    ...trailing.flatMap(({ words }) => words),
-    ...(parsed.ended ? ['--'] : []),
-    ...after.map(({ text }) => text),
-  ];
+  const early = (flag: Flag | null): boolean =>
+    !facts.positionalsFirst || (flag !== null && facts.leadingFlags?.includes(flag.name) === true);
+  for (const { flag, words } of parsed.flags) if (early(flag)) written.push(...words);
+  for (const { text, afterEnd } of parsed.positionals) if (!afterEnd) written.push(text);
+  if (facts.positionalsFirst)
+    for (const { flag, words } of parsed.flags) if (!early(flag)) written.push(...words);
+  if (!parsed.ended) return written;
+  written.push('--');
+  for (const { text, afterEnd } of parsed.positionals) if (afterEnd) written.push(text);
+  return written;
 }

@@ -43,6 +43,8 @@ function* candidates(denied: Denied, policy: Policy): Generator<readonly string[
   if (index < 0) return;
   const meant = flag === null ? null : nearest(flag, denied.allowedFlags);
   if (meant !== null && flag !== null) yield splice(argv, index, 1, (argv[index] ?? '').replace(flag, meant));
+  // A refused value goes with its flag.
+  if (flag !== null && argv[index] !== flag && argv[index - 1] === flag) yield splice(argv, index - 1, 2);
   yield splice(argv, index, 1);
   yield splice(argv, index, 2);
 }

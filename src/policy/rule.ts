@@ -28,6 +28,8 @@ export type AllowRule = {
   /** By every name (long and short). */
   readonly flags: ReadonlyMap<string, Flag>;
   readonly required: readonly Flag[];
+  /** Flags with a short form. */
+  readonly aliased: readonly Flag[];
   readonly anyArgs: boolean;
   readonly args: readonly Slot[];
   readonly rest: Constraint | null;
@@ -63,6 +65,9 @@ export type ToolPolicy = {
   readonly globalFlags: ReadonlySet<string>;
   readonly root: Word;
   readonly allowCount: number;
+  readonly denyCount: number;
+  /** argv of every `match` and `not_match` of its rules. */
+  readonly examples: readonly (readonly string[])[];
 };
 
 /** Everything that decides; never changes after it was made. */

@@ -94,7 +94,13 @@ function describe(tool: ToolPolicy, path: readonly string[]): DescribedTool {
     description: `Runs \`${command}\` on the host with the arguments that its policy allows. Other arguments are refused with a reason; \`wraptool_request_capability\` asks for more.`,
     inputSchema: {
       type: 'object',
-      properties: { flags: flagsSchema(rules), args: argsSchema(rules) },
+      properties: {
+        flags: flagsSchema(rules),
+        args: argsSchema(rules),
+        ...(rules.some((rule) => rule.stdin)
+          ? { stdin: { type: 'string', description: 'text for standard input' } }
+          : {}),
+      },
       additionalProperties: false,
     },
     // Only if whatever rule may apply changes nothing.
@@ -223,7 +229,8 @@ function isStrings(value: unknown): value is readonly string[] {
 function isFlags(value: unknown): value is Readonly<Record<string, FlagValue>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.entries(value).every(
-    ([name, each]) => /^-./s.test(name) && (each === true || typeof each === 'string' || isStrings(each)),
+    ([name, each]) =>
+      /^-+[^-=\s][^=\s]*$/.test(name) && (each === true || typeof each === 'string' || isStrings(each)),
   );
 }
 
@@ -257,12 +264,32 @@ export function toArgv(
   const rules = place?.rules ?? [];
   const grammar = policy.tools.get(tool)?.grammar;
   const single = grammar?.options === 'single-dash';
+  const valueless = Object.keys(flags).find((name) => flags[name] === true && needsValue(rules, name));
+  // Alone it is refused for the missing value; before an argument it would take that for its value.
+  if (valueless !== undefined) return [...subcommand, valueless];
   const words = Object.entries(flags).flatMap(([name, value]) => {
     const flag = rules.map((rule) => rule.flags.get(name)).find((found) => found !== undefined);
     const values = Array.isArray(value) ? (value as readonly string[]) : [value as true | string];
-    return values.flatMap((each) => (each === true ? [name] : writeFlag(name, each, flag, single)));
+    return values.flatMap((each) =>
+      each === true ? [bareFlag(name, rules, single)] : writeFlag(name, each, flag, single),
+    );
   });
-  return [...subcommand, ...words, ...writeArgs(args, rules, place?.word, words.length > 0)];
+  return [
+    ...subcommand,
+    ...words,
+    ...writeArgs(args, rules, place?.word, subcommand.length > 0 && words.length > 0),
+  ];
+}
+
+function needsValue(rules: readonly AllowRule[], name: string): boolean {
+  const known = rules.flatMap((rule) => rule.flags.get(name) ?? []);
+  return known.length > 0 && known.every((flag) => flag.value === 'required');
+}
+
+/** One name is one flag: what would be read as a cluster is written so that it is refused. */
+function bareFlag(name: string, rules: readonly AllowRule[], single: boolean): string {
+  const cluster = !single && name.length > 2 && !name.startsWith('--');
+  return cluster && !rules.some((rule) => rule.anyFlags || rule.flags.has(name)) ? `${name}=` : name;
 }
 
 function writeFlag(name: string, value: string, flag: Flag | undefined, single: boolean): string[] {

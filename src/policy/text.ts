@@ -5,9 +5,10 @@ const maxTotalBytes = 256 * 1024;
 const maxStrings = 1024;
 
 // Controls, bidi and other formatting, separators, and letters that are drawn as nothing.
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/u;
-const hiddenAll = new RegExp(hidden.source, 'gu');
-const hiddenButLayout = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/u;
+const classes = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f-\u1160\u17b4-\u17b5\u3164\uffa0`;
+const hidden = new RegExp(`[${classes}]`, 'u');
+const hiddenAll = new RegExp(`[${classes}]`, 'gu');
+const hiddenButLayout = new RegExp(String.raw`(?![\t\n])[${classes}]`, 'u');
 const plainAscii = /^[ -~]*$/;
 
 /** Whether a value has a character that must not be judged as text (tab and newline pass where `multiline`). */

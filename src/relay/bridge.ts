@@ -281,7 +281,7 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     }
     await ready;
     if (remembered.test(message.method))
-      state.set(message.method + String(message.params?.['uri'] ?? ''), message);
+      state.set(message.method + JSON.stringify(message.params?.['uri'] ?? ''), message);
     return isRequest ? request(message, id) : notification(message);
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -116,3 +116,24 @@ test('root drops to the owner before bubblewrap starts', needs('bubblewrap', 'ro
   assert.match(list[0]!, /\/setpriv$/);
   assert.deepEqual(list.slice(1, 4), ['--reuid=1500', '--regid=1501', '--clear-groups']);
 });
+
+test(
+  'root mounts nothing that lies below a writable folder, whatever its modes',
+  needs('bubblewrap', 'root'),
+  async () => {
+    const top = await realpath(await mkdtemp(path.join(tmpdir(), 'wraptool-test-')));
+    await chmod(top, 0o755);
+    await mkdir(`${top}/ws/.git/hooks`, { recursive: true });
+    await mkdir(`${top}/private/tool`, { recursive: true });
+    await chmod(`${top}/ws/.git`, 0);
+    await chmod(`${top}/private`, 0o700);
+    const list = words({
+      user: { uid: 1500, gid: 1500 },
+      writable: [{ source: `${top}/ws`, target: '/ws' }],
+      readOnlyOver: [{ source: `${top}/ws/.git/hooks`, target: '/ws/.git/hooks' }],
+      readOnly: [{ source: `${top}/private/tool`, target: '/tool' }],
+    });
+    const staged = list.slice(list.indexOf('stage') + 1, list.indexOf('--', list.indexOf('stage')));
+    assert.deepEqual(staged, [`${top}/private/tool`]);
+  },
+);

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { readLog, verifyLog } from '../../src/log/read.ts';
 import type { LogRecord } from '../../src/log/record.ts';
+import { needs } from '../support/real.ts';
 import { call, connect, main, textOf, token, world } from './support.ts';
 
 async function records(dir: string): Promise<LogRecord[]> {
@@ -351,4 +352,39 @@ test('the commands of the log: tail, why, verify', async (t) => {
   const file = path.join(it.log, fs.readdirSync(it.log)[0] ?? '');
   fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('"deny"', '"allow"'));
   assert.throws(() => wraptool('verify'), { status: 1 });
+});
+
+test('the socket of a session belongs to the owner of its workspace', needs('root'), async (t) => {
+  const it = world(t);
+  const dir = path.join(it.dir, 'run', 'calm-otter');
+  fs.mkdirSync(path.join(dir, 'socket'), { recursive: true, mode: 0o700 });
+  fs.chownSync(path.join(dir, 'socket'), 1500, 1500);
+  const owner = { uid: 1500, gid: 1500 };
+  const facts = { name: 'calm-otter', id: '0011', workspace: it.src, roots: [it.src], owner, remotes: {} };
+  fs.writeFileSync(path.join(dir, 'session.json'), JSON.stringify(facts));
+  const { ready } = await it.serve({
+    args: ['serve', '--session', 'calm-otter', '--config', it.config, '--json'],
+    env: { WRAPTOOL_SESSION_DIR: dir },
+    stdin: 'pipe',
+  });
+  const { uid, gid, mode } = fs.statSync(ready.socket ?? '');
+  assert.deepEqual([uid, gid, mode & 0o777], [1500, 1500, 0o600]);
+});
+
+test('a huge call costs little: the answer is short, and others are served', async (t) => {
+  const it = world(t);
+  const client = await connect(t, (await it.serve()).ready.url ?? '', it.src);
+  for (const args of [
+    Array.from({ length: 100 }, () => 'x'.repeat(32_000)),
+    Array.from({ length: 300_000 }, () => 'x'),
+  ]) {
+    const result = await call(client, 'echo', { args });
+    assert.equal(
+      result.structuredContent?.['reason_code'],
+      'argument_malformed',
+      textOf(result).slice(0, 300),
+    );
+    assert.ok(JSON.stringify(result).length < 100_000, `${JSON.stringify(result).length} characters`);
+  }
+  for (const name of fs.readdirSync(it.log)) assert.ok(fs.statSync(path.join(it.log, name)).size < 1_500_000);
 });

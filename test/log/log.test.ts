@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { openLog } from '../../src/log/append.ts';
 import { genesis, sealRecord } from '../../src/log/chain.ts';
-import { followLog, logFiles, readLog, story, verifyLog } from '../../src/log/read.ts';
+import { logFiles } from '../../src/log/files.ts';
+import { followLog, readLog, story, verifyLog } from '../../src/log/read.ts';
 import type { Entry, LogEvent } from '../../src/log/record.ts';
 
 function folder(t: { after(fn: () => void): void }): string {
@@ -47,9 +48,9 @@ async function all(dir: string): Promise<Entry[]> {
 
 const fileOf = (dir: string, file: string) => path.join(dir, `${file}.jsonl`);
 
-test('the folder is 0700, the file 0600, and seq is <file>:<n>', (t) => {
+test('the folder is 0700, the file 0600, and seq is <file>:<n>', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   assert.equal(log.append(received('a')), `${log.file}:1`);
   assert.equal(log.append(received('b')), `${log.file}:2`);
   log.close();
@@ -59,7 +60,7 @@ test('the folder is 0700, the file 0600, and seq is <file>:<n>', (t) => {
 
 test('what was written is read back whole, and verifies', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir, { session: 'calm-otter' });
+  const log = await openLog(dir, { session: 'calm-otter' });
   const call = log.append(received('git_status'));
   log.append(decided(call));
   log.close();
@@ -83,8 +84,8 @@ test('what was written is read back whole, and verifies', async (t) => {
   assert.equal(await story(dir, '../../etc/passwd:1'), null);
 });
 
-test('a closed log refuses', (t) => {
-  const log = openLog(folder(t));
+test('a closed log refuses', async (t) => {
+  const log = await openLog(folder(t));
   log.close();
   log.close();
   assert.throws(() => log.append(received('a')), { code: 'log_unavailable' });
@@ -92,7 +93,7 @@ test('a closed log refuses', (t) => {
 
 test('a record too large for a line is refused and the chain goes on', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   assert.throws(() => log.append(received('x'.repeat(2 * 1024 * 1024))), { code: 'log_unavailable' });
   log.append(received('b'));
@@ -103,14 +104,14 @@ test('a record too large for a line is refused and the chain goes on', async (t)
   );
 });
 
-test('a folder that others can write, a file in its place, and a full disk are log_unavailable', (t) => {
+test('a folder that others can write and a file in its place are log_unavailable', async (t) => {
   const dir = folder(t);
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o777);
-  assert.throws(() => openLog(dir), { code: 'log_unavailable' });
+  await assert.rejects(openLog(dir), { code: 'log_unavailable' });
   fs.rmdirSync(dir);
   fs.writeFileSync(dir, '');
-  assert.throws(() => openLog(dir), { code: 'log_unavailable' });
+  await assert.rejects(openLog(dir), { code: 'log_unavailable' });
 });
 
 test('a full disk leaves no half record behind', async (t) => {
@@ -119,7 +120,7 @@ test('a full disk leaves no half record behind', async (t) => {
   const program = `
     process.on('SIGXFSZ', () => {});
     const { openLog } = await import(${JSON.stringify(path.resolve('src/log/append.ts'))});
-    const log = openLog(${JSON.stringify(dir)});
+    const log = await openLog(${JSON.stringify(dir)});
     let refused = 0;
     const event = (name) => ({ event: 'received', name, tool: null, argv: null, client: '', mcp_session: null, key: null });
     for (let i = 0; i < 20; i += 1) {
@@ -163,7 +164,7 @@ const tampered: readonly [
 for (const [name, change, line, problem] of tampered) {
   test(`verify finds ${name}`, async (t) => {
     const dir = folder(t);
-    const log = openLog(dir);
+    const log = await openLog(dir);
     for (const tool of ['git_a', 'git_b', 'git_c', 'git_d']) log.append(received(tool));
     log.close();
     const at = fileOf(dir, log.file);
@@ -178,7 +179,7 @@ for (const [name, change, line, problem] of tampered) {
 
 test('verify finds a renamed file', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   log.close();
   const other = log.file.replace(/^\d{4}/, '2001');
@@ -189,7 +190,7 @@ test('verify finds a renamed file', async (t) => {
 
 test('a torn last line is survived and said', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   log.append(received('b'));
   log.close();
@@ -205,7 +206,7 @@ test('a torn last line is survived and said', async (t) => {
 
 test('files of several writers are merged by time', async (t) => {
   const dir = folder(t);
-  const logs = [openLog(dir), openLog(dir), openLog(dir)];
+  const logs = [await openLog(dir), await openLog(dir), await openLog(dir)];
   const order: string[] = [];
   for (let i = 0; i < 30; i += 1) {
     const until = Date.now();
@@ -224,7 +225,7 @@ test('a follower gives each entry once, also one that was half written at the la
   const dir = folder(t);
   const follower = followLog(dir);
   assert.deepEqual(await follower.poll(), []);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   assert.equal((await follower.poll()).length, 1);
   assert.equal((await follower.poll()).length, 0);
@@ -244,8 +245,64 @@ test('a follower gives each entry once, also one that was half written at the la
 test('a follower of some events is not misled by an argument that spells one', async (t) => {
   const dir = folder(t);
   const follower = followLog(dir, ['requested']);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('"event":"requested"'));
   log.close();
   assert.deepEqual(await follower.poll(), []);
+});
+
+async function three(dir: string): Promise<string[]> {
+  const files: string[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const log = await openLog(dir);
+    log.append(received('a'));
+    log.append(received('b'));
+    log.close();
+    files.push(log.file);
+  }
+  return files;
+}
+
+const problemsOf = async (dir: string) =>
+  (await verifyLog(dir)).flatMap(({ problems }) => problems.map(({ problem }) => problem));
+
+test('verify finds records cut off the end of a file that a later one followed', async (t) => {
+  const dir = folder(t);
+  const [first = ''] = await three(dir);
+  const text = fs.readFileSync(fileOf(dir, first), 'utf8');
+  fs.writeFileSync(fileOf(dir, first), `${text.split('\n')[0]}\n`);
+  assert.deepEqual(await problemsOf(dir), [
+    'the file was cut short: it had 2 records when a later file began',
+  ]);
+});
+
+test('verify finds a file rewritten whole', async (t) => {
+  const dir = folder(t);
+  const [first = ''] = await three(dir);
+  const sealed = sealRecord({
+    n: 1,
+    time: new Date().toISOString(),
+    prev: genesis(first),
+    session: null,
+    ...received('x'),
+  });
+  const second = sealRecord({
+    n: 2,
+    time: new Date().toISOString(),
+    prev: sealed.hash,
+    session: null,
+    ...received('y'),
+  });
+  fs.writeFileSync(fileOf(dir, first), `${sealed.line}\n${second.line}\n`);
+  assert.deepEqual(await problemsOf(dir), ['the record is another than the one that a later file names']);
+});
+
+test('verify finds a file missing in the middle, and takes pruning from the front as it is', async (t) => {
+  const dir = folder(t);
+  const [first = '', second = ''] = await three(dir);
+  fs.renameSync(fileOf(dir, second), path.join(dir, 'aside'));
+  assert.deepEqual(await problemsOf(dir), [`the file '${second}.jsonl' that it follows is missing`]);
+  fs.renameSync(path.join(dir, 'aside'), fileOf(dir, second));
+  fs.rmSync(fileOf(dir, first));
+  assert.deepEqual(await problemsOf(dir), []);
 });

@@ -35,9 +35,9 @@ async function run(flags: Flags): Promise<void> {
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
-    await serving.close(cause);
-    // The supervisor is gone, so nobody else is left to do it.
+    // The supervisor is gone, and the harness with it: nobody else is left to do this, and nobody to wait for.
     if (cause === orphaned && sessionDir !== null) await rm(sessionDir, { recursive: true, force: true });
+    await serving.close(cause, cause === orphaned ? 0 : graceMs);
   } finally {
     await spawner.close();
     process.stdin.destroy();
@@ -82,6 +82,9 @@ function sessionToken(env: Readonly<Record<string, string | undefined>>): string
     hint: "'serve --session' is internal: 'wraptool up' starts it",
   });
 }
+
+/** What calls in flight get at an orderly end. */
+const graceMs = 1_000;
 
 const orphaned = 'the supervisor is gone';
 

@@ -3,7 +3,7 @@
  * a remote run in a repository of the operator's own, and objects cross through the box. See docs/git-guard.md.
  */
 import { WraptoolError } from '../../errors.ts';
-import type { FrozenCall, Outcome, RunOptions } from '../types.ts';
+import type { FrozenCall, Outcome } from '../types.ts';
 import type { Guard, GuardHost } from './guard.ts';
 import { openContext, type Context } from './git/box.ts';
 import { fetch } from './git/fetch.ts';
@@ -22,12 +22,12 @@ const remote: Readonly<Record<string, (context: Context, args: readonly string[]
 };
 
 export const gitGuard: Guard = {
-  async run(call, host, options) {
+  async run(call, host) {
     try {
       const command = parseCommand(call.argv);
       if (!remoteVerbs.has(command.verb))
         return await inContext(call, host, false, (context) => local(context, command));
-      return await oneAtATime(call.guardOptions.stateDir, options, () =>
+      return await oneAtATime(call.guardOptions.stateDir, () =>
         inContext(call, host, true, (context) => overRemote(context, command)),
       );
     } catch (error) {
@@ -59,27 +59,20 @@ async function inContext(
   needsFolder: boolean,
   work: (context: Context) => Promise<Outcome>,
 ): Promise<Outcome> {
-  const { context, close } = await openContext(call, host, needsFolder);
+  const opened = await openContext(call, host, needsFolder);
   try {
-    return await work(context);
+    return await work(opened.context);
   } finally {
-    await close();
+    await opened.close();
   }
 }
 
 /** Calls that share a private repository take turns: git locks refs, and does not wait for them. */
 const turns = new Map<string, Promise<unknown>>();
 
-async function oneAtATime(
-  stateDir: string,
-  options: RunOptions,
-  work: () => Promise<Outcome>,
-): Promise<Outcome> {
+async function oneAtATime(stateDir: string, work: () => Promise<Outcome>): Promise<Outcome> {
   const before = turns.get(stateDir) ?? Promise.resolve();
-  const mine = before.then(async () => {
-    options.signal.throwIfAborted();
-    return work();
-  });
+  const mine = before.then(work);
   const settled = mine.then(
     () => undefined,
     () => undefined,

@@ -58,6 +58,7 @@ function readBytes(req: IncomingMessage, limits: Limits, budget: Budget): Promis
     const end = () => settle(() => resolve(Buffer.concat(chunks, size)));
     const gone = () => settle(() => reject(new Gone()));
     req.on('data', take).on('end', end).on('close', gone);
+    // Always followed by `close`, which says it; without a listener it would end the process.
     req.once('error', () => undefined);
   });
 }

@@ -1,5 +1,5 @@
 /** The methods of the session-based revisions (2024-11-05 to 2025-11-25), whatever carries them. */
-import type { Caller, Core } from '../core.ts';
+import type { Caller, Core, ToolResult } from '../core.ts';
 import { isRecord, readId, rpc, RpcError, type Notification, type Params, type Request } from './message.ts';
 import { clientName, versions, type Session } from './session.ts';
 
@@ -55,7 +55,7 @@ export async function callTool(
   caller: Caller,
   params: Params,
   running: Running,
-): Promise<unknown> {
+): Promise<ToolResult> {
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== 'string') throw new RpcError(rpc.params, 'Invalid params: "name" must be a string');
   if (!isRecord(args)) throw new RpcError(rpc.params, 'Invalid params: "arguments" must be an object');

@@ -34,7 +34,7 @@ export function createGate(token: string, limits: Limits): Gate {
     const url = req.url ?? '';
     if (url.length > limits.urlBytes)
       throw refuse(414, 'url_too_long', `the URL has more than ${limits.urlBytes} bytes`, 'shorten it');
-    const [pathname = '', query = ''] = split(url);
+    const [pathname, query] = split(url);
     if (pathname === '/healthz') return { kind: 'health' };
     checkHeaders(req, limits);
     if (door.kind === 'tcp') checkNames(req, door.host);

@@ -1,5 +1,5 @@
 /** Streamable HTTP for the session-based revisions: POST, GET and DELETE on /mcp. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../core.ts';
 import { readJson } from './body.ts';
 import { answer, initializeResult, negotiate, notice, tracked } from './dispatch.ts';
@@ -15,20 +15,18 @@ import {
 } from './message.ts';
 import { refuse, refuseRpc, sendJson } from './refusal.ts';
 import { createReply, readAccept, type Reply } from './reply.ts';
-import { versions, type Session } from './session.ts';
+import { statelessVersion, versions, type Session } from './session.ts';
 import { openStream } from './stream.ts';
-import { takeStream, type Wire } from './wire.ts';
-
-type Exchange = {
-  readonly wire: Wire;
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly query: string;
-};
+import { isStateless, serveStateless } from './stateless.ts';
+import { faultBody, repeatOf, takeCalls, takeStream, type Exchange, type Wire } from './wire.ts';
 
 /** Serves one admitted request on /mcp; throws Refusal. */
 export async function serveHttp(exchange: Exchange): Promise<void> {
   const { req } = exchange;
+  if (req.method !== 'POST' && req.headers['mcp-protocol-version'] === statelessVersion)
+    throw refuse(405, 'method_not_allowed', 'this revision has only POST', 'use subscriptions/listen', {
+      allow: 'POST',
+    });
   switch (req.method) {
     case 'POST':
       return post(exchange);
@@ -58,9 +56,11 @@ async function post(exchange: Exchange): Promise<void> {
       rpc.refused,
       'Not Acceptable: Client must accept both application/json and text/event-stream',
     );
-  checkVersion(req);
   const body = await readJson(req, wire.limits, wire.budget);
   const messages = readBatch(body, wire);
+  if (messages.some((message) => isStateless(req, message)))
+    return serveStateless(exchange, only(messages, Array.isArray(body)));
+  checkVersion(req);
   const requests = messages.filter((message) => message.kind === 'request');
   const session = sessionFor(exchange, messages, requests);
   const headers = headersFor(session, requests);
@@ -69,13 +69,13 @@ async function post(exchange: Exchange): Promise<void> {
     res.writeHead(202, { ...headers, 'content-length': 0 }).end();
     return;
   }
-  takeCalls(wire, requests.length);
+  const release = takeCalls(wire, requests.length);
   const reply = createReply(res, { accepts, batch: Array.isArray(body), limits: wire.limits, headers });
   const caller = callerOf(req, query, session);
   try {
     await Promise.all(requests.map((request) => answerOne(wire, session, caller, request, reply)));
   } finally {
-    wire.open.calls -= requests.length;
+    release();
     reply.end();
   }
 }
@@ -94,8 +94,15 @@ function checkVersion(req: IncomingMessage): void {
   throw refuseRpc(
     400,
     rpc.refused,
-    `Bad Request: Unsupported protocol version: ${String(version)} (supported versions: ${versions.join(', ')})`,
+    `Bad Request: Unsupported protocol version: ${String(version)} (supported versions: ${[statelessVersion, ...versions].join(', ')})`,
   );
+}
+
+/** A message of the stateless revision stands alone. */
+function only(messages: readonly Message[], isBatch: boolean): Message {
+  const [message] = messages;
+  if (!message || isBatch) throw refuseRpc(400, rpc.invalid, 'Invalid Request: this revision has no batches');
+  return message;
 }
 
 function readBatch(body: unknown, wire: Wire): Message[] {
@@ -160,25 +167,13 @@ function full(): never {
   throw refuseRpc(503, rpc.refused, 'too many MCP sessions are open: end some, or try again');
 }
 
-function takeCalls(wire: Wire, count: number): void {
-  if (wire.open.calls + count > wire.limits.calls)
-    throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
-  wire.open.calls += count;
-}
-
-const keyShape = /^[A-Za-z0-9._-]{8,64}$/;
-
 function callerOf(req: IncomingMessage, query: string, session: Session | null): Caller {
-  const key = req.headers['wraptool-idempotency-key'];
-  const attempt = Number(req.headers['wraptool-attempt'] ?? 1);
   return {
     query,
     peerPid: null,
     client: session?.client ?? 'unknown',
     mcpSession: session?.id ?? null,
-    ...(typeof key === 'string' && keyShape.test(key) && Number.isSafeInteger(attempt)
-      ? { repeat: { key, attempt } }
-      : {}),
+    ...repeatOf(req),
   };
 }
 
@@ -205,17 +200,6 @@ async function answerOne(
 }
 
 const cancelledBody = (request: Request) => errorBody(request.id, rpc.cancelled, 'the call was cancelled');
-
-/** An error that is not the client's is said to be ours, without its insides. */
-export function faultBody(wire: Wire, request: Request, error: unknown): unknown {
-  if (error instanceof RpcError) return errorBody(request.id, error.code, error.message, error.data);
-  wire.fault(error);
-  return errorBody(
-    request.id,
-    rpc.internal,
-    'Internal error: a fault of the gateway itself; its operator finds it in its log',
-  );
-}
 
 /** The standalone stream: `tools/list_changed` and keep-alive comments. */
 function listen({ wire, req, res }: Exchange): void {

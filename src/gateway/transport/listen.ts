@@ -1,6 +1,6 @@
 /** The listeners of one gateway: TCP and Unix socket, one gate, one table of sessions. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
@@ -43,6 +43,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     about: options.about,
     limits,
     sessions: createSessions(options.token, limits),
+    subscriptions: new Set(),
     budget: { used: 0 },
     open: { streams: 0, calls: 0 },
     fault: options.fault,
@@ -77,6 +78,7 @@ function running(
 ): Listening {
   const release = wire.core.onToolsChanged(() => {
     for (const session of wire.sessions.all()) tellChanged(session);
+    for (const subscription of wire.subscriptions) subscription.changed();
   });
   const sweep = setInterval(() => wire.sessions.sweep(Date.now()), 60_000).unref();
   return {
@@ -88,6 +90,7 @@ function running(
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
       await idle(wire, graceMs);
       for (const session of [...wire.sessions.all()]) wire.sessions.end(session);
+      for (const subscription of [...wire.subscriptions]) subscription.end();
       for (const server of servers) server.closeAllConnections();
       await Promise.all(closed);
     },
@@ -113,6 +116,10 @@ function makeServer(wire: Wire, gate: Gate, door: Door): Server {
   // Node drops headers beyond its own maximum silently; the gate counts and refuses instead.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connections;
+  // Silence is fine while a call runs; unread bytes of ours are memory that a client holds.
+  server.setTimeout(limits.stallMs, (socket: Socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
   const handle = (req: IncomingMessage, res: ServerResponse, expects: boolean) => {
     serve(wire, gate, door, req, res, expects).catch((error: unknown) => turnAway(wire, req, res, error));
   };
@@ -199,7 +206,8 @@ function listenTcp(server: Server, tcp: { host: string; port: number }): Promise
 async function listenUnix(server: Server, socket: NonNullable<ListenOptions['socket']>): Promise<void> {
   const folder = path.dirname(socket.path);
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if ((fs.statSync(folder).mode & 0o077) !== 0)
+  const { mode, uid } = fs.statSync(folder);
+  if ((mode & 0o077) !== 0 || (uid !== process.getuid?.() && uid !== socket.owner?.uid))
     throw new WraptoolError('unsafe_location', `others can reach the folder of the socket '${socket.path}'`, {
       hint: `chmod 700 '${folder}', or choose a folder of its own for 'mcp.socket'`,
     });

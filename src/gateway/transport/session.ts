@@ -9,6 +9,9 @@ import type { Stream } from './stream.ts';
 
 export const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
+/** Served beside them, without sessions. */
+export const statelessVersion = '2026-07-28';
+
 export type Session = {
   readonly id: string;
   readonly version: string;

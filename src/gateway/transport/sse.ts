@@ -1,20 +1,11 @@
 /** Legacy HTTP+SSE (2024-11-05): GET /sse is the session, POST /messages?sessionId= brings its requests. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readJson } from './body.ts';
 import { answer, initializeResult, negotiate, notice, tracked } from './dispatch.ts';
-import { faultBody } from './http.ts';
 import { notificationBody, readMessage, resultBody, rpc, RpcError, type Request } from './message.ts';
 import { refuse, refuseRpc } from './refusal.ts';
 import type { Session } from './session.ts';
 import { openStream, type Stream } from './stream.ts';
-import { takeStream, type Wire } from './wire.ts';
-
-type Exchange = {
-  readonly wire: Wire;
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly query: string;
-};
+import { faultBody, takeCalls, takeStream, type Exchange, type Wire } from './wire.ts';
 
 const only = (allow: string) =>
   refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', {
@@ -45,9 +36,8 @@ export async function serveMessages(exchange: Exchange, sessionId: string | null
   if (!session || session === 'full' || !stream) throw refuseRpc(404, rpc.noSession, 'Session not found');
   const message = await read(exchange);
   if (message.kind === 'request') {
-    if (wire.open.calls >= wire.limits.calls)
-      throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
-    respond(wire, session, stream, message, query).catch(wire.fault);
+    const release = takeCalls(wire, 1);
+    respond(wire, session, stream, message, query).finally(release).catch(wire.fault);
   } else if (message.kind === 'notification') {
     notice(session, message);
   }
@@ -72,7 +62,6 @@ async function respond(
 ): Promise<void> {
   const call = new AbortController();
   const caller = { query, peerPid: null, client: session.client, mcpSession: session.id };
-  wire.open.calls += 1;
   try {
     const result =
       request.method === 'initialize'
@@ -86,7 +75,5 @@ async function respond(
     stream.send(resultBody(request.id, result));
   } catch (error) {
     stream.send(faultBody(wire, request, error));
-  } finally {
-    wire.open.calls -= 1;
   }
 }

@@ -18,6 +18,8 @@ export type BuiltIn = {
   readonly positionalsFirst?: boolean;
   /** With `positionalsFirst`: options that have to stand before the positionals. */
   readonly leadingFlags?: readonly string[];
+  /** Words that a bare flag directly before them takes for its value. */
+  readonly swallowed?: readonly string[];
   /** Words without a dash that are part of an expression, never a positional. */
   readonly operators?: readonly string[];
   /** Any number of dashes and any prefix names an option (for deny rules). */

@@ -1,8 +1,8 @@
 import type { BuiltIn } from './grammar.ts';
 
 /**
- * nopt: any number of dashes, abbreviations, `--no-x`; a bare boolean takes a following true, false or null (some
- * any word), so that options are written after the positionals, where nothing can be taken for their value.
+ * nopt: any number of dashes, abbreviations, `--no-x`; a bare boolean takes a following true, false or null, and
+ * some of them any word (those are listed as taking values).
  */
 export const npm: BuiltIn = {
   subcommands: [
@@ -118,10 +118,20 @@ export const npm: BuiltIn = {
         '--cpu',
         '--os',
       ],
-      ...['--searchlimit', '--auth-type', '--audit-level', '--umask', '--user-agent', '--message', '-m'],
+      ...[
+        '--searchlimit',
+        '--auth-type',
+        '--audit-level',
+        '--umask',
+        '--user-agent',
+        '--browser',
+        '--color',
+        '--message',
+        '-m',
+      ],
     ],
   },
-  positionalsFirst: true,
+  swallowed: ['true', 'false', 'null', 'always'],
   looseDashes: true,
 };
 

@@ -21,8 +21,8 @@ export type Machine = {
 };
 
 const maxInstructions = 20_000;
-/** Visits of an instruction in one match: about 30 ms at most. */
-const maxSteps = 1_000_000;
+/** Visits of an instruction in one match: some ten milliseconds. */
+const maxSteps = 500_000;
 
 export class MachineTooLarge extends Error {}
 
@@ -96,29 +96,48 @@ export function buildMachine(root: Node): Machine {
   return { program: program(root, false), looks, leaves };
 }
 
+/** Distinct characters of a value, and which leaves each fits (filled as asked: -1 is not known yet). */
+type Alphabet = {
+  readonly at: Int32Array;
+  readonly characters: readonly string[];
+  readonly fits: readonly Int8Array[];
+};
+
+function alphabetOf(machine: Machine, value: string): Alphabet {
+  const all = Array.from(value);
+  const ids = new Map<string, number>();
+  const at = new Int32Array(all.length);
+  all.forEach((character, index) => {
+    const known = ids.get(character);
+    if (known === undefined) ids.set(character, ids.size);
+    at[index] = known ?? ids.size - 1;
+  });
+  const fits = machine.leaves.map(() => new Int8Array(ids.size).fill(-1));
+  return { at, characters: [...ids.keys()], fits };
+}
+
 /** Whether the whole value matches; null when that would take too long to find out. */
 export function runMachine(
   machine: Machine,
   value: string,
   test: (leaf: string, character: string) => boolean,
 ): boolean | null {
-  const characters = [...value];
-  const count = characters.length;
-  const known = new Map<string, Int8Array>();
+  const { at: letters, characters, fits } = alphabetOf(machine, value);
+  const count = letters.length;
   const tables: Uint8Array[] = [];
   let steps = 0;
 
-  function fits(leaf: number, character: string): boolean {
-    let row = known.get(character);
-    if (!row) known.set(character, (row = new Int8Array(machine.leaves.length).fill(-1)));
-    if (row[leaf] === -1) row[leaf] = test(machine.leaves[leaf] ?? '', character) ? 1 : 0;
-    return row[leaf] === 1;
+  function leafFits(leaf: number, letter: number): boolean {
+    const row = fits[leaf]!;
+    if (row[letter] === -1) row[letter] = test(machine.leaves[leaf] ?? '', characters[letter] ?? '') ? 1 : 0;
+    return row[letter] === 1;
   }
 
   function atEdge(edge: '^' | '$' | 'b' | 'B', position: number): boolean {
     if (edge === '^') return position === 0;
     if (edge === '$') return position === count;
-    const word = (index: number): boolean => /^\w$/.test(characters[index] ?? '');
+    const word = (index: number): boolean =>
+      index >= 0 && index < count && /^\w$/.test(characters[letters[index]!] ?? '');
     return (word(position - 1) !== word(position)) === (edge === 'b');
   }
 
@@ -126,33 +145,38 @@ export function runMachine(
   function scan(program: Program, forward: boolean, everywhere: boolean): Uint8Array | null {
     const reached = new Uint8Array(count + 1);
     const marks = new Int32Array(program.length).fill(-1);
-    let current: number[] = [];
+    // A state is pushed at most twice before it is marked, and split once more.
+    const pending = new Int32Array(program.length * 4 + 4);
+    const waiting = new Int32Array(program.length);
+    let top = 0;
     for (let index = 0; index <= count; index++) {
       const position = forward ? index : count - index;
-      const pending = everywhere || index === 0 ? [...current, 0] : current;
-      const waiting: number[] = [];
-      for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      if (everywhere || index === 0) pending[top++] = 0;
+      let held = 0;
+      while (top > 0) {
+        const at = pending[--top]!;
+        if (++steps > maxSteps) return null;
         if (marks[at] === index) continue;
         marks[at] = index;
-        if (++steps > maxSteps) return null;
-        const instruction = program[at];
-        if (!instruction) continue;
-        if (instruction.op === 'split') pending.push(instruction.a, instruction.b);
-        else if (instruction.op === 'leaf') waiting.push(at);
-        else if (instruction.op === 'end') reached[position] = 1;
+        const instruction = program[at]!;
+        if (instruction.op === 'leaf') waiting[held++] = at;
+        else if (instruction.op === 'split') {
+          pending[top++] = instruction.b;
+          pending[top++] = instruction.a;
+        } else if (instruction.op === 'end') reached[position] = 1;
         else if (instruction.op === 'edge') {
-          if (atEdge(instruction.edge, position)) pending.push(at + 1);
+          if (atEdge(instruction.edge, position)) pending[top++] = at + 1;
         } else if ((tables[instruction.table]?.[position] === 1) !== instruction.negative)
-          pending.push(at + 1);
+          pending[top++] = at + 1;
       }
-      const character = characters[forward ? position : position - 1];
-      if (character === undefined) break;
-      current = [];
-      for (const at of waiting) {
-        const instruction = program[at];
-        if (instruction?.op === 'leaf' && fits(instruction.leaf, character)) current.push(at + 1);
+      const letter = letters[forward ? position : position - 1];
+      if (letter === undefined) break;
+      for (let place = 0; place < held; place++) {
+        const at = waiting[place]!;
+        const instruction = program[at]!;
+        if (instruction.op === 'leaf' && leafFits(instruction.leaf, letter)) pending[top++] = at + 1;
       }
-      if (current.length === 0 && !everywhere) break;
+      if (top === 0 && !everywhere) break;
     }
     return reached;
   }

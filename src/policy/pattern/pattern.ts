@@ -22,12 +22,13 @@ export function compilePattern(source: string, dotAll: boolean): PatternResult {
     // Alone too: "a)(b" is only valid inside the group above.
     new RegExp(source, flags).test('');
     const node = parsePattern(source);
+    const judged = withoutTail(node, dotAll);
     const test = leafTest(flags);
-    const unbounded = worst(node, (part) => growth(part, test, 'copies'));
+    const unbounded = worst(judged, (part) => growth(part, test, 'copies'));
     if (unbounded === 'exponential')
       return { error: `matching "${source}" takes time that grows exponentially with the value` };
     const machine = buildMachine(node);
-    const simple = !hasExtras(node) && growth(node, test, 'loop') === 'linear';
+    const simple = !hasExtras(node) && growth(judged, test, 'loop') === 'linear';
     const matches = simple
       ? (value: string) => native.test(value)
       : (value: string) => runMachine(machine, value, test);
@@ -58,6 +59,17 @@ function leafTest(flags: string): (leaf: string, character: string) => boolean {
     if (!expression) made.set(leaf, (expression = new RegExp(`^${leaf}$`, flags)));
     return expression.test(character);
   };
+}
+
+/** A last "anything" always succeeds at once: it adds nothing to the work of a match that fails. */
+function withoutTail(node: Node, dotAll: boolean): Node {
+  if (node.kind === 'alt') return { kind: 'alt', items: node.items.map((item) => withoutTail(item, dotAll)) };
+  const items = node.kind === 'cat' ? node.items : [node];
+  const last = items.at(-1);
+  if (last?.kind !== 'rep' || last.min !== 0 || last.max !== Infinity || last.item.kind !== 'leaf')
+    return node;
+  const anything = last.item.source === '[\\s\\S]' || (dotAll && last.item.source === '.');
+  return anything ? { kind: 'cat', items: items.slice(0, -1) } : node;
 }
 
 /** The growth of the expression and of each lookaround's body, the worst first. */

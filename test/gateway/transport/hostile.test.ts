@@ -303,6 +303,21 @@ test('a reader that takes nothing is let go before it costs memory', async (t) =
   await closed;
 });
 
+test('a client that reads nothing of its answers is cut off', async (t) => {
+  const it = await rig(t, { limits: { stallMs: 200 } });
+  const id = await session(it);
+  const socket = net.connect(Number(new URL(it.url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  const large = post(call('tools/call', { name: 'echo', arguments: { text: 'x'.repeat(3_000_000) } }), id);
+  socket.write(large);
+  // A paused socket is told of its end only when it writes.
+  while (!socket.destroyed) {
+    socket.write(' ');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
 test('more calls at once than the limit are refused with 503', async (t) => {
   const it = await rig(t, { limits: { calls: 2 } });
   const id = await session(it);

@@ -1,10 +1,11 @@
 /** The place where git meets the workspace: confined, without network, credentials, or anything else of the host. */
 import { statSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { confinedCommand } from '../../../confine/command.ts';
+import { findProgram } from '../../../confine/program.ts';
 import type { Bind, ConfineSpec } from '../../../confine/types.ts';
 import type { FrozenCall } from '../../types.ts';
 import type { GuardHost, Step, StepOptions, StepResult } from '../guard.ts';
@@ -38,7 +39,10 @@ export async function openContext(
   const { workspace, stateDir } = call.guardOptions;
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const folder = join(stateDir, `call-${randomBytes(8).toString('hex')}`);
-  if (needsFolder) await mkdir(folder, { mode: 0o700 });
+  if (needsFolder) {
+    await dropStale(stateDir);
+    await mkdir(folder, { mode: 0o700 });
+  }
   const user = ownerOf(workspace);
   const exchange = await openExchange(needsFolder ? folder : stateDir, user);
   const who = await identityText(call, host);
@@ -51,6 +55,19 @@ export async function openContext(
       if (user !== undefined) await rm(exchange, { recursive: true, force: true });
     },
   };
+}
+
+/** No call lasts so long: what is older is of a process that was killed. */
+const staleMs = 24 * 3600 * 1000;
+
+async function dropStale(stateDir: string): Promise<void> {
+  for (const name of await readdir(stateDir)) {
+    if (!name.startsWith('call-')) continue;
+    const path = join(stateDir, name);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > staleMs)
+      await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** Of a workspace that isn't root's root sees to it that what is made there is its owner's. */
@@ -115,7 +132,7 @@ async function identityText(call: FrozenCall, host: GuardHost): Promise<string> 
   const { stdout } = await host.exec({
     kind: 'host',
     binary: call.binary.path,
-    argv: ['config', '-z', '--includes', '--get-regexp', '^user\\.(name|email)$'],
+    argv: ['config', '-z', '--includes', '--get-regexp', '^(user\\.(name|email)|filter\\.lfs\\.clean)$'],
     // Not below any repository: only the operator's own and the machine's files are read.
     env: { ...hostEnvironment(call.env, { protocols: '' }), GIT_CEILING_DIRECTORIES: '/' },
     cwd: '/',
@@ -125,11 +142,18 @@ async function identityText(call: FrozenCall, host: GuardHost): Promise<string> 
     const at = entry.indexOf('\n');
     if (at > 0) values.set(entry.slice(0, at).toLowerCase(), entry.slice(at + 1));
   }
-  const lines = [...values].map(([name, value]) => `\t${name.slice('user.'.length)} = ${quoted(value)}\n`);
-  const text = `[safe]\n\tdirectory = *\n[user]\n${lines.join('')}`;
+  const lines = [...values]
+    .filter(([name]) => name.startsWith('user.'))
+    .map(([name, value]) => `\t${name.slice('user.'.length)} = ${quoted(value)}\n`);
+  const lfs = values.has('filter.lfs.clean') || findProgram('git-lfs') !== null ? lfsFilter : '';
+  const text = `[safe]\n\tdirectory = *\n[user]\n${lines.join('')}${lfs}`;
   identities.set(key, { text, until: Date.now() + identityAge });
   return text;
 }
+
+/** As `git lfs install` writes it: without it, `git add` would take the large file itself into the repository. */
+const lfsFilter =
+  '[filter "lfs"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n';
 
 function quoted(value: string): string {
   return `"${value

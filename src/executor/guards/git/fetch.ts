@@ -104,6 +104,7 @@ export type Brought = {
 /** Fetches and delivers. What git would say is written to the outcome. */
 export async function bring(context: Context, request: FetchRequest): Promise<Brought> {
   const { remote } = request;
+  for (const text of request.refspecs) parseRefspec(text);
   const facts = await probe(context, remote.name, []);
   describe(context, facts, remote);
   const kept = await openPrivate(context, facts.format);
@@ -114,8 +115,9 @@ export async function bring(context: Context, request: FetchRequest): Promise<Br
     context.host.write('stderr', failed.stderr.toString('utf8'));
     throw new Ended(failed);
   }
-  const heads = await refsOf(context, kept, `refs/remotes/${remote.name}`);
-  const tags = await refsOf(context, kept, `refs/tags-of/${remote.name}`);
+  const all = await refsOf(context, kept, `refs/remotes/${remote.name}`, `refs/tags-of/${remote.name}`);
+  const below = (folder: string) => new Map([...all].filter(([name]) => name.startsWith(folder)));
+  const [heads, tags] = [below('refs/remotes/'), below('refs/tags-of/')];
   const wanted = await choose(context, kept, request, facts, { heads, tags, extra: extra.ids });
   const updates = await judge(context, kept, request, facts, wanted, heads);
   if (!request.dryRun) await deliver(context, kept, request, facts, wanted, updates);
@@ -186,11 +188,12 @@ async function choose(
   }
   for (const text of specs) {
     const { force, source, target } = parseRefspec(text);
-    const [from, id] = locate(
-      source === '' ? 'HEAD' : source,
-      { branches, tags, extra: found.extra },
-      remote,
-    );
+    const located = locate(source === '' ? 'HEAD' : source, { branches, tags, extra: found.extra });
+    if (located === null) {
+      context.host.write('stderr', `fatal: couldn't find remote ref ${source}\n`);
+      throw new Ended({ exitCode: 128, signal: null });
+    }
+    const [from, id] = located;
     chosen.push({ from, id, to: null, force: true, asked: true });
     if (branches.has(from)) chosen.push({ from, id, to: track(from), force: true, asked: false });
     if (target !== null && target !== '') {
@@ -214,16 +217,12 @@ type Remote = {
   readonly extra: ReadonlyMap<string, string>;
 };
 
-function locate(
-  source: string,
-  { branches, tags, extra }: Remote,
-  remote: Pinned,
-): [name: string, id: string] {
+function locate(source: string, { branches, tags, extra }: Remote): [name: string, id: string] | null {
   for (const name of [source, `refs/${source}`, `refs/tags/${source}`, `refs/heads/${source}`]) {
     const id = branches.get(name) ?? tags.get(name) ?? extra.get(name);
     if (id !== undefined) return [name, id];
   }
-  throw new Refusal(`the remote '${remote.name}' has no branch or tag '${source}'`);
+  return null;
 }
 
 /** All tags, or those that point into what is brought, or none. */
@@ -331,7 +330,12 @@ const deliverScript = String.raw`
 git=$1 pack=$2
 if [ -n "$pack" ]; then "$git" index-pack --stdin --fix-thin <"$pack" >/dev/null || exit $?; fi
 read -r lines
-if [ "$lines" -gt 0 ]; then head -n "$lines" >"$("$git" rev-parse --git-path FETCH_HEAD)" || exit $?; fi
+if [ "$lines" -gt 0 ]; then
+  # read takes one line and no more: the rest of the input is for update-ref.
+  while [ "$lines" -gt 0 ]; do
+    IFS= read -r line; printf '%s\n' "$line"; lines=$((lines - 1))
+  done >"$("$git" rev-parse --git-path FETCH_HEAD)" || exit $?
+fi
 "$git" update-ref --stdin
 `;
 
@@ -347,10 +351,11 @@ async function deliver(
   const wanted = [
     ...new Set([...asked, ...updates.filter(({ to }) => to !== null)].flatMap(({ id }) => id ?? [])),
   ];
-  const has = await known(context, kept, new Set(facts.refs.values()));
-  const shallow = await known(context, kept, facts.shallow);
+  const there = await known(context, kept, new Set([...facts.refs.values(), ...facts.shallow]));
+  const shallow = facts.shallow.filter((id) => there.has(id));
+  const has = new Set([...facts.refs.values()].filter((id) => there.has(id)));
   const lacking = wanted.filter((id) => !has.has(id));
-  const pack = lacking.length === 0 ? null : await packFor(context, kept, lacking, [...has], [...shallow]);
+  const pack = lacking.length === 0 ? null : await packFor(context, kept, lacking, [...has], shallow);
   const head = request.fetchHead ? fetchHead(asked, request, facts) : [];
   const lines = updates.flatMap(({ to, id }) =>
     to === null ? [] : [id === null ? `delete ${to}` : `update ${to} ${id}`],

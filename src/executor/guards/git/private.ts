@@ -1,9 +1,10 @@
 /** The operator's own bare repository for a workspace: the only one in which git runs with the operator's rights. */
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { StepOptions, StepResult } from '../guard.ts';
+import { program } from '../../../confine/program.ts';
 import { boxedServer, live, share, type Context } from './box.ts';
 import { hostEnvironment } from './environment.ts';
 import { Ended } from './refusal.ts';
@@ -53,7 +54,11 @@ async function makeBare(path: string, format: ObjectFormat, objectsOf: string | 
 export type HostOptions = StepOptions & {
   readonly protocols?: string;
   readonly pins?: readonly (readonly [string, string])[];
+  /** What comes in is the workspace's: no more memory and disk than this, for each process. */
+  readonly bounded?: boolean;
 };
+
+const mostBytes = 4 * 1024 ** 3;
 
 /** Runs git with the operator's rights in one of these repositories. @throws Ended when the call's time is up. */
 export async function hostGit(
@@ -67,18 +72,17 @@ export async function hostGit(
     protocols: options.protocols ?? '',
     ...(options.pins === undefined ? {} : { pins: options.pins }),
   });
-  return live(
-    await host.exec(
-      {
-        kind: 'host',
-        binary: call.binary.path,
-        argv: [`--git-dir=${repository.path}`, ...argv],
-        env,
-        cwd: repository.path,
-      },
-      options,
-    ),
-  );
+  const words = [`--git-dir=${repository.path}`, ...argv];
+  const run =
+    options.bounded === true
+      ? { binary: program('prlimit'), argv: [...limits(call.timeoutMs), call.binary.path, ...words] }
+      : { binary: call.binary.path, argv: words };
+  return live(await host.exec({ kind: 'host', ...run, env, cwd: repository.path }, options));
+}
+
+function limits(timeoutMs: number): string[] {
+  const seconds = Math.ceil(timeoutMs / 1000) + 5;
+  return [`--as=${mostBytes}`, `--fsize=${mostBytes}`, `--cpu=${seconds}`, '--core=0', '--'];
 }
 
 /** As hostGit. @throws Ended with git's own words shown, when it fails. */
@@ -100,16 +104,27 @@ export async function route(
   remote: Pinned,
 ): Promise<{ url: string; push: string; protocols: string }> {
   const { workspace, covered } = context.call.guardOptions;
+  const path = remote.path === null ? null : await resolved(remote.path);
   const inside = [workspace, ...(covered ?? [])].some(
-    (root) => remote.path !== null && (remote.path === root || remote.path.startsWith(`${root}/`)),
+    (root) => path !== null && (path === root || path.startsWith(`${root}/`)),
   );
   if (!inside) return { url: remote.url, push: remote.url, protocols: remote.protocol };
   const git = context.call.binary.path;
   return {
-    url: await boxedServer(context, [git, 'upload-pack', remote.path!]),
-    push: await boxedServer(context, [git, 'receive-pack', remote.path!]),
+    url: await boxedServer(context, [git, 'upload-pack', path!]),
+    push: await boxedServer(context, [git, 'receive-pack', path!]),
     protocols: 'ext',
   };
+}
+
+/** The folder itself, wherever links lead: a link into the workspace is a place in the workspace. */
+async function resolved(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return path;
+    throw error;
+  }
 }
 
 const quietFetch = [
@@ -163,6 +178,7 @@ export async function importObjects(
   const attempt = () =>
     hostGit(context, kept, [...quietFetch, '--', url, ...refspecs], {
       protocols: 'ext',
+      bounded: true,
       pins: [['fetch.fsckObjects', 'true']],
     });
   let result = await attempt();
@@ -172,8 +188,16 @@ export async function importObjects(
     if (fetched.exitCode === 0) result = await attempt();
   }
   if (result.exitCode === 0) return;
+  await dropUnfinished(kept);
   context.host.write('stderr', result.stderr.toString('utf8').replaceAll(url, 'the workspace'));
   throw new Ended(result);
+}
+
+/** What an index-pack that ended early leaves behind. */
+async function dropUnfinished(kept: Repository): Promise<void> {
+  const folder = join(kept.path, 'objects/pack');
+  const unfinished = (await readdir(folder)).filter((name) => name.startsWith('tmp_'));
+  for (const name of unfinished) await rm(join(folder, name), { force: true });
 }
 
 /** Forgets the names that importObjects gave. */
@@ -183,16 +207,16 @@ export async function dropImports(context: Context, kept: Repository, ids: reado
   await hostGit(context, kept, ['update-ref', '--stdin'], { stdin: Buffer.from(lines.join('')) });
 }
 
-/** Names and ids below a folder of refs. */
+/** Names and ids below folders of refs. */
 export async function refsOf(
   context: Context,
   repository: Repository,
-  folder: string,
+  ...folders: string[]
 ): Promise<Map<string, string>> {
   const { stdout } = await mustGit(
     context,
     repository,
-    ['for-each-ref', '--format=%(objectname) %(refname)', folder],
+    ['for-each-ref', '--format=%(objectname) %(refname)', ...folders],
     {
       maxBytes: 64 * 1024 * 1024,
     },

@@ -4,7 +4,7 @@ import { bring } from './fetch.ts';
 import { parseOptions, type OptionTable } from './options.ts';
 import { parseRefspec, shortName } from './refs.ts';
 import { Ended, Refusal } from './refusal.ts';
-import { pinnedRemote } from './remotes.ts';
+import { pinnedRemote, type Pinned } from './remotes.ts';
 
 const plain = (name: string) => ({ name });
 /** Handed on to the confined half. */
@@ -100,18 +100,20 @@ export async function pull(context: Context, args: readonly string[]): Promise<n
   const words = [...all]
     .filter(([flag]) => flag.startsWith('-'))
     .flatMap(([flag, values]) => values.map((value) => (value === true ? flag : `${flag}=${value}`)));
-  return merge(context, words, flags.has('quiet'), target, remote.url);
+  return merge(context, [...words, ...(flags.has('quiet') ? ['--quiet'] : [])], target, remote);
 }
 
-/** The message names the remote, as after a real pull, because the confined fetch is one of a local name. */
+/** Real `git pull`, of what was delivered: it knows how to reconcile, and when to ask. */
 async function merge(
   context: Context,
   words: readonly string[],
-  quiet: boolean,
   target: { readonly name: string; readonly id: string },
-  url: string,
+  remote: Pinned,
 ): Promise<number> {
-  const short = `pulled/${shortName(target.name)}`;
+  const kept = target.name.startsWith('refs/tags/') || !target.name.startsWith('refs/heads/');
+  const local = kept
+    ? `refs/pulled/${shortName(target.name)}`
+    : target.name.replace('refs/heads/', `refs/remotes/${remote.name}/`);
   const command = [
     '/bin/sh',
     '-c',
@@ -119,25 +121,22 @@ async function merge(
     'pull',
     context.call.binary.path,
     target.id,
-    short,
+    local,
     ...words,
-    ...(quiet ? ['--quiet'] : []),
   ];
   const result = await runBox(context, command);
   // The local half says "From ." and what it took from there; the real one was said before.
-  const errors = result.stderr.toString('utf8').replace(/^From \.\n(?: \* .*\n)+/m, '');
-  const rename = (text: string) => text.replaceAll(`'${short}'`, `'${shortName(target.name)}' of ${url}`);
-  context.host.write('stdout', rename(result.stdout.toString('utf8')));
-  context.host.write('stderr', rename(errors));
+  context.host.write('stdout', result.stdout.toString('utf8'));
+  context.host.write('stderr', result.stderr.toString('utf8').replace(/^From \.\n(?: \* .*\n)+/m, ''));
   return result.exitCode!;
 }
 
-// Arguments: git, the object, a name for it, then the words for pull.
+// Arguments: git, the object, the ref that has it (refs/pulled/… for this call only), then the words for pull.
 const mergeScript = String.raw`
-git=$1 id=$2 name=$3; shift 3
-"$git" update-ref "refs/$name" "$id" || exit $?
-"$git" pull --no-tags --no-recurse-submodules "$@" . "refs/$name"
+git=$1 id=$2 ref=$3; shift 3
+case $ref in refs/pulled/*) "$git" update-ref "$ref" "$id" || exit $? ;; esac
+"$git" pull --no-tags --no-recurse-submodules "$@" . "$ref"
 code=$?
-"$git" update-ref -d "refs/$name"
+case $ref in refs/pulled/*) "$git" update-ref -d "$ref" ;; esac
 exit $code
 `;

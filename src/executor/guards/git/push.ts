@@ -75,6 +75,7 @@ export async function push(context: Context, args: readonly string[]): Promise<n
 function refspecsOf(texts: readonly string[], { flags }: Parsed): Refspec[] {
   const words = texts[0] === 'tag' ? texts.slice(1).map((name) => `refs/tags/${name}`) : texts;
   const specs = words.map(parseRefspec);
+  for (const { target } of specs) if (target !== null && target !== '') fullName(target, 'refs/heads/');
   if (!flags.has('delete')) return specs;
   if (specs.length === 0) throw new Refusal("'git push --delete' needs the names of what to delete");
   return specs.map(({ source, target }) => {
@@ -212,7 +213,14 @@ async function existing(context: Context, name: string, facts: Facts, remote: Pi
     throw new Refusal(
       `'${name}' is a branch and a tag of '${remote.name}'; write refs/heads/${name} or refs/tags/${name}`,
     );
-  return found[0] ?? candidates[0]!;
+  if (found.length === 0) {
+    context.host.write(
+      'stderr',
+      `error: unable to delete '${name}': remote ref does not exist\nerror: failed to push some refs to '${remote.url}'\n`,
+    );
+    throw new Ended({ exitCode: 1, signal: null });
+  }
+  return found[0]!;
 }
 
 type Kept = Awaited<ReturnType<typeof openPrivate>>;
@@ -236,9 +244,10 @@ async function send(
   const names = changes.map(({ source, target }, at) =>
     source === null ? '' : sendName(source, target, at),
   );
-  const lines = changes.flatMap(({ source }, at) =>
-    source === null ? [] : [`create ${names[at]!} ${source.id}\n`],
+  const created = new Map(
+    changes.flatMap(({ source }, at) => (source === null ? [] : [[names[at]!, source.id]])),
   );
+  const lines = [...created].map(([name, id]) => `create ${name} ${id}\n`);
   await mustGit(context, own, ['update-ref', '--stdin'], { stdin: Buffer.from(lines.join('')) });
   const argv = [
     'push',

@@ -6,7 +6,7 @@ import { createCalls, type Calls } from './calls.ts';
 import { workingFolder } from './folder.ts';
 import { isObject, methodNotFound, RpcError } from './message.ts';
 import { rateLimited, readOutput } from './output.ts';
-import { startProcess, stopProcess, type Ended, type ServerProcess } from './process.ts';
+import { startProcess, stopProcess, type Ended, type ServerProcess } from '../executor/server-process.ts';
 import { scrubStrings } from './result.ts';
 import { notSupported, Rpc } from './rpc.ts';
 import {

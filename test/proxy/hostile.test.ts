@@ -89,7 +89,10 @@ void test('programs that can not be started are named', async (t) => {
     (await textOf(upstreams, `${name}__echo`)).replace(/^error: upstream server '\w+' /, '');
   assert.equal(await why('absent'), "could not be started: '/nonexistent/server' does not exist");
   assert.match(await why('shellish'), /^could not be started: '.*script' (is neither|lies in)/);
-  assert.match(await why('folder'), /^could not be started: '.*' in '\/nonexistent' \(ENOENT\)$/);
+  assert.match(
+    await why('folder'),
+    /^could not be started: '.*' does not start in '\/nonexistent' \(ENOENT\)$/,
+  );
   assert.match(await why('within'), /^could not be started: /);
   assert.match(await why('name'), /^could not be started: 'A=B' /);
 });

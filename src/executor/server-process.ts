@@ -1,12 +1,16 @@
-/** The process of a server: its own group, its end seen, nothing of it left behind. */
-import { spawn, type ChildProcess } from 'node:child_process';
+/**
+ * A process that lives on and is talked to over its stdio, which the spawner's helper can't give: an own group, its end
+ * seen, nothing of it left behind.
+ */
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inheritedDescriptors, nullDescriptor } from '../confine/descriptors.ts';
+import { WraptoolError } from '../errors.ts';
 import { keeperProgram } from './keeper.ts';
-import { UpstreamFailure } from './types.ts';
 
 export type ProcessSpec = {
   /** Real path of the program. */
@@ -38,10 +42,13 @@ const prctl: Readonly<Record<string, string>> = { x64: '157', arm64: '167' };
 /** Output of a process that ended may still be in the pipe. */
 const drainMs = 500;
 
-/** Rejects with UpstreamFailure if it can't be started. */
-export async function startProcess(spec: ProcessSpec): Promise<ServerProcess> {
+/** Throws binary_invalid if it can't be started. `keeper: false` is how it goes where there is no Perl. */
+export async function startProcess(
+  spec: ProcessSpec,
+  { keeper = existsSync(perl) }: { readonly keeper?: boolean } = {},
+): Promise<ServerProcess> {
   const number = process.platform === 'linux' ? prctl[process.arch] : undefined;
-  return number !== undefined && existsSync(perl) ? await startKept(spec, number) : await startAlone(spec);
+  return number !== undefined && keeper ? await startKept(spec, number) : await startAlone(spec);
 }
 
 /** Closes its input, then TERM, then KILL. Resolves when nothing is left. */
@@ -68,7 +75,7 @@ async function startKept(spec: ProcessSpec, number: string): Promise<ServerProce
     cwd: spec.cwd,
     env: {},
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: slots(4),
   });
   await spawned(child, spec);
   const link = child.stdio[3] as Duplex;
@@ -82,7 +89,7 @@ async function startKept(spec: ProcessSpec, number: string): Promise<ServerProce
     return status === null ? { code, signal } : decode(status);
   });
   const pid = await Promise.race([said.pid, ended.then(() => null)]);
-  if (pid === null) throw new UpstreamFailure('start', 'could not be started: its keeper ended');
+  if (pid === null) throw new WraptoolError('binary_invalid', `the keeper of '${spec.file}' ended`);
   const signal = (name: 'TERM' | 'KILL') => void (link.writable && link.write(name[0]!));
   return { pid, ...streams(child), ended, signal };
 }
@@ -93,7 +100,7 @@ async function startAlone(spec: ProcessSpec): Promise<ServerProcess> {
     cwd: spec.cwd,
     env: spec.env,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: slots(3),
   });
   await spawned(child, spec);
   const pid = child.pid!;
@@ -106,12 +113,25 @@ async function startAlone(spec: ProcessSpec): Promise<ServerProcess> {
   };
 }
 
+/** Pipes, and nothing over what this process was started with beside them. */
+function slots(pipes: number): StdioOptions {
+  const all: (string | number)[] = Array.from({ length: pipes }, () => 'pipe');
+  const inherited = process.platform === 'linux' ? inheritedDescriptors() : [];
+  for (const fd of inherited) {
+    while (all.length < fd) all.push('ignore');
+    if (fd >= pipes) all[fd] = nullDescriptor();
+  }
+  return all as StdioOptions;
+}
+
 async function spawned(child: ChildProcess, { file, cwd }: ProcessSpec): Promise<void> {
   try {
     await once(child, 'spawn');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new UpstreamFailure('start', `could not be started: '${file}' in '${cwd}' (${code})`, error);
+    throw new WraptoolError('binary_invalid', `'${file}' does not start in '${cwd}' (${code})`, {
+      cause: error,
+    });
   }
 }
 

@@ -157,7 +157,7 @@ export function shapeSource({ head, body, before = word, lead }: Shape): string 
 }
 
 /** Finds one shape where its head stands. */
-export function attemptShape(shape: Shape): Attempt<Span> {
+export function attemptShape(shape: Shape): Attempt {
   const expression = new RegExp(shapeSource(shape), 'y');
   return (text, at) => {
     expression.lastIndex = at;

@@ -1,6 +1,5 @@
 /** Values that only their name or place tells: `password=…`, an Authorization header, the password in a URL. */
 import { isPlausible } from './plausible.ts';
-import type { Span } from './span.ts';
 import type { Attempt } from './triggers.ts';
 
 /** sure: whatever stands there; strong: all but placeholders; weak: only what looks random (see plausible.ts). */

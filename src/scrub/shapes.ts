@@ -2,7 +2,6 @@
  * Tokens that say what they are. Each shape is a head and a bounded body on one line; `before` is what may not stand
  * in front of the head, so that a run of the body's own characters is tried once and not at each of its places.
  */
-import type { Span } from './span.ts';
 import type { Attempt } from './triggers.ts';
 
 export type Shape = {

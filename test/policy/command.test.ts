@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { needs } from '../support/real.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let dir = '';
@@ -234,7 +235,7 @@ void test('a config that others can write is refused, and testing a policy does 
   assert.equal(wraptool('policy', 'test', '--config', open, '--', 'git', 'push', 'origin', 'main').code, 0);
 });
 
-void test('init writes a starter of mode 0600 that checks, once', async () => {
+void test('init writes a starter of mode 0600 that checks, once', needs('git'), async () => {
   const config = path.join(dir, '.config', 'wraptool', 'config.yaml');
   assert.deepEqual([wraptool('init').code, (await stat(config)).mode & 0o777], [0, 0o600]);
   assert.equal(wraptool('config', 'check').code, 0);

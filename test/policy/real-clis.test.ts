@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import type { RuleSpec } from '../../src/policy/spec.ts';
+import { needs } from '../support/real.ts';
 import { outcome, policyOf } from './support.ts';
 
 let dir = '';
@@ -21,6 +22,7 @@ before(async () => {
 });
 after(() => rm(dir, { recursive: true }));
 
+/** What a machine need not have: the rest of the suite does not depend on it. */
 function installed(name: string): { skip?: string } {
   const { error } = spawnSync(name, ['--version'], { timeout: 20_000, env: env() });
   return error ? { skip: `${name} is not installed` } : {};
@@ -49,7 +51,7 @@ function run(tool: string, argv: readonly string[]): string {
   return stdout;
 }
 
-void describe('git', installed('git'), () => {
+void describe('git', needs('git'), () => {
   before(() => {
     run('git', ['init', '-q', '-b', 'main', '.']);
     run('git', ['add', '.']);

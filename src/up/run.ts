@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkLocations, loadConfig } from '../config/load.ts';
+import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
 import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
 import { inject } from '../harness/inject.ts';
@@ -52,6 +52,8 @@ const filesInside = '/opt/wraptool/files';
 
 type Ground = {
   readonly snapshot: Snapshot;
+  /** As it was named, links and all: a gateway follows it when they are switched. */
+  readonly configFile: string;
   readonly workspace: Workspace;
   readonly descriptor: Descriptor;
   readonly choice: Choice;
@@ -79,7 +81,8 @@ async function survey(options: UpOptions, world: UpWorld): Promise<Ground> {
     last,
     snapshot.config.up.base_image,
   );
-  return { snapshot, workspace, descriptor, choice, home };
+  const configFile = configPath({ path: options.config, env: world.env });
+  return { snapshot, configFile, workspace, descriptor, choice, home };
 }
 
 /** What would run, secrets masked; nothing is made and nothing is installed. */
@@ -105,7 +108,7 @@ export async function describeUp(options: UpOptions, world: UpWorld): Promise<De
     })),
     {
       what: 'gateway',
-      argv: ['wraptool', 'serve', '--session', name, '--config', ground.snapshot.file, '--json'],
+      argv: ['wraptool', 'serve', '--session', name, '--config', ground.configFile, '--json'],
     },
     ...(await ground.choice.runtime.describe(spec)),
   ];
@@ -221,7 +224,7 @@ async function gateway(
   const started: Gateway = await startGateway({
     name: session.state.name,
     dir: session.dir,
-    config: ground.snapshot.file,
+    config: ground.configFile,
     token,
     env: world.env,
     logFile: path.join(session.dir, 'gateway.log'),

@@ -16,6 +16,7 @@ const running: Config = {
   defaults: { timeout: 60_000, max_output: 1_048_576, max_concurrent: 8 },
   scrub: { values_from_env: [], patterns: [] },
   tools: {},
+  mcp_servers: {},
   requests: { log: '/var/log/wraptool' },
   up: {
     runtime: 'auto',

@@ -1,6 +1,6 @@
 /**
  * The gateway beside the floor (node:http and a raw spawn), call by call in turn, so that a neighbour's burst hits both.
- * Prints medians and ratios; the goals are G2, G4, G9, G10 and G12. Run: node test/bench/gateway.bench.ts [CALLS]
+ * Prints medians and ratios; the goals are G2, G4, G5, G8 to G12. Run: node test/bench/gateway.bench.ts [CALLS]
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,6 +22,7 @@ fs.writeFileSync(
 mcp: { allowed_cwd_roots: [${dir}/src], socket: ${socket} }
 requests: { log: ${dir}/log }
 tools: { 'true': { binary: /usr/bin/true, guard: none, max_concurrent: 64, allow: [{ read_only: true }] } }
+mcp_servers: { up: { command: ${process.execPath}, args: [${path.resolve('test/fixtures/mcp/server.ts')}], allow: [echo], start: eager } }
 `,
   { mode: 0o600 },
 );
@@ -115,6 +116,57 @@ const rss = (pid: number) =>
 const show = (label: string, value: number, unit = '') =>
   process.stdout.write(`${label.padEnd(58)} ${value.toFixed(2)}${unit}\n`);
 
+/** Of a process until now; a tick has 10 ms. */
+function cpuMs(pid: number): number {
+  const fields = fs
+    .readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** In turn, so that a neighbour's burst hits all alike. */
+async function starts(): Promise<void> {
+  const ended = async (...args: string[]) => {
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    await once(child, 'close');
+  };
+  const program = path.resolve('src/main.ts');
+  const serve = ['serve', '--config', path.join(dir, 'config.yaml'), '--json'];
+  const gateway = async () => {
+    // Its socket is the first one's.
+    const own = path.join(dir, 'second.yaml');
+    const text = fs.readFileSync(path.join(dir, 'config.yaml'), 'utf8').replace(`, socket: ${socket}`, '');
+    fs.writeFileSync(own, text, { mode: 0o600 });
+    const { line } = await start([program, ...serve.map((word) => (word.endsWith('.yaml') ? own : word))]);
+    await gatewayAt({
+      host: '127.0.0.1',
+      port: Number(new URL((JSON.parse(line) as { url: string }).url).port),
+    });
+    const last = children.at(-1)!;
+    cpu.push(cpuMs(last.pid ?? 0));
+    last.kill('SIGKILL');
+    await once(last, 'close');
+  };
+  const cpu: number[] = [];
+  const medians: Record<string, number[]> = { bare: [], initialize: [], version: [], help: [] };
+  for (let round = 0; round < 9; round += 1) {
+    medians['bare']?.push(await timed(() => ended('-e', '0')));
+    medians['initialize']?.push(await timed(gateway));
+    medians['version']?.push(await timed(() => ended(program, '--version')));
+    medians['help']?.push(await timed(() => ended(program, '--help')));
+  }
+  const of = (name: string) => median(medians[name] ?? []);
+  show('bare `node -e 0`', of('bare'), ' ms');
+  show(
+    'start to first initialize (and its end), minus bare (G10: 130)',
+    of('initialize') - of('bare'),
+    ' ms',
+  );
+  show('--version / bare (G11: 1.5)', of('version') / of('bare'));
+  show('--help / bare (G11: 1.5)', of('help') / of('bare'));
+}
+
 try {
   const floor = await start([path.resolve('test/bench/floor.ts')]);
   const gateway = await start([
@@ -132,8 +184,7 @@ try {
   };
   const tcp = await gatewayAt({ host: '127.0.0.1', port: Number(new URL(url).port) });
   const unix = await gatewayAt({ socketPath: socket });
-  show('start to ready line, gateway', gateway.ms, ' ms');
-  show('start to ready line, floor', floor.ms, ' ms');
+  await starts();
   show('idle RSS, gateway / floor (G12: 1.8)', rss(gateway.pid) / rss(floor.pid));
 
   const run = (target: Target) => () => rpc(target, 'tools/call', { name: 'true', arguments: {} });
@@ -145,6 +196,11 @@ try {
   show('`true`, Unix / TCP', (one['unix'] ?? NaN) / (one['tcp'] ?? NaN));
   const wire = await interleaved({ floor: ping(base), tcp: ping(tcp), unix: ping(unix) }, calls * 3);
   show('ping, gateway / floor', (wire['tcp'] ?? NaN) / (wire['floor'] ?? NaN));
+
+  const echo = (target: Target, name: string) => () =>
+    rpc(target, 'tools/call', { name, arguments: { value: 'hi' } });
+  const hop = await interleaved({ floor: echo(base, 'echo'), up: echo(tcp, 'up__echo') }, calls);
+  show('echo by an upstream server, gateway / floor (G8: 3.0)', (hop['up'] ?? NaN) / (hop['floor'] ?? NaN));
 
   for (const concurrency of [8, 64]) {
     const rates: { floor: number[]; gateway: number[]; fairness: number[] } = {
@@ -172,6 +228,11 @@ try {
   show('ping at 64 at once, gateway / floor (G9: 0.20)', rate('tcp') / rate('floor'));
   show('ping at 64 at once, Unix / TCP (G9: 0.9)', rate('unix') / rate('tcp'));
   show('RSS afterwards, gateway / floor (G12: 2.0)', rss(gateway.pid) / rss(floor.pid));
+  await throughput(run(tcp), 8, 1_000);
+  const [early, floorEarly] = [rss(gateway.pid), rss(floor.pid)];
+  await throughput(run(tcp), 8, Math.max(0, calls * 20));
+  show(`RSS after ${calls * 20} more calls / before (G12: 1.2)`, rss(gateway.pid) / early);
+  show('RSS of the floor, unchanged', floorEarly, ' MiB');
 } finally {
   for (const child of children) child.kill('SIGTERM');
   fs.rmSync(dir, { recursive: true, force: true });

@@ -1,5 +1,7 @@
 /** The config after parsing: defaults applied, durations in ms, sizes in bytes, `~` expanded. */
 import type { Policy } from '../policy/compile.ts';
+import type { Problem } from '../policy/spec.ts';
+import type { ConfigInput } from './schema.ts';
 
 export type ToolConfig = {
   readonly binary: string;
@@ -23,22 +25,22 @@ export type Config = {
     readonly token_env: string;
     readonly token_file: string | null;
     readonly allowed_cwd_roots: readonly string[];
-    readonly expose: 'tools' | 'run' | 'both';
+    readonly expose: ConfigInput['mcp']['expose'];
   };
-  readonly defaults: { readonly timeout: number; readonly max_output: number; readonly max_concurrent: number };
+  readonly defaults: {
+    readonly timeout: number;
+    readonly max_output: number;
+    readonly max_concurrent: number;
+  };
   readonly scrub: {
     readonly values_from_env: readonly string[];
     readonly patterns: readonly { readonly name: string; readonly regex: string }[];
   };
   readonly tools: Readonly<Record<string, ToolConfig>>;
   readonly requests: { readonly log: string };
-  readonly up: {
-    readonly runtime: 'auto' | 'devcontainer' | 'bubblewrap';
+  readonly up: Readonly<Omit<ConfigInput['up'], 'harness_env' | 'extra_roots'>> & {
     readonly harness_env: readonly string[];
     readonly extra_roots: readonly string[];
-    readonly network: 'private' | 'host' | 'none';
-    readonly confine_install: 'auto' | 'none';
-    readonly base_image: string;
   };
 };
 
@@ -50,4 +52,6 @@ export type Snapshot = {
   readonly hash: string;
   readonly config: Config;
   readonly policy: Policy;
+  /** What is doubtful: shown by `config check`, never a reason to refuse. */
+  readonly warnings: readonly (Problem & { readonly line: number })[];
 };

@@ -23,7 +23,7 @@ export async function confinementAvailable(user?: ConfineSpec['user']): Promise<
     return {
       ok: false,
       reason: `there is no 'bwrap' in ${systemPath}`,
-      hint: "install the package 'bubblewrap'",
+      hint: 'install it: apt-get install bubblewrap',
     };
   }
   const failure = await tryIt(user);

@@ -28,7 +28,7 @@ export function program(name: string): string {
   const path = findProgram(name);
   if (path !== null) return path;
   throw new WraptoolError('confine_unavailable', `there is no '${name}' in ${systemPath}`, {
-    hint: `install the package that has it (${packages[name] ?? name})`,
+    hint: `install it: apt-get install ${packages[name] ?? name}`,
   });
 }
 

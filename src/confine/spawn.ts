@@ -27,9 +27,9 @@ export type Confined = {
   /** The command's own code, or 128+n for signal n. Rejects with runtime_failed when the command never ran. */
   readonly exit: Promise<number>;
   /** Delivers a signal to the command inside, and to its group where it has one of its own. */
-  signal(name: NodeJS.Signals): Promise<void>;
+  readonly signal: (name: NodeJS.Signals) => Promise<void>;
   /** Ends everything at once; resolves when nothing is left. Idempotent. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 };
 
 type Status = { readonly pid: number | null; readonly code: number | null };

@@ -24,7 +24,9 @@ export function stage(spec: ConfineSpec): { readonly prefix: readonly string[]; 
   const reach = (bind: Bind): Bind => {
     const root = staged.findIndex((one) => bind.source === one || bind.source.startsWith(`${one}/`));
     if (root >= 0) return { ...bind, source: at(root, relative(staged[root]!, bind.source)) };
-    if (canReach(bind.source, user)) return bind;
+    // Root never follows a path through a folder that a sandbox may write to: a link could take a name's place.
+    const hostile = spec.writable.some(({ source }) => bind.source.startsWith(`${source}/`));
+    if (hostile || canReach(bind.source, user)) return bind;
     return { ...bind, source: at(staged.push(bind.source) - 1, '') };
   };
   // Writable folders first: what lies below one of them is then reached through it, as its owner.

@@ -30,17 +30,16 @@ const etc = [
   'crypto-policies',
 ];
 
-/** Folders and files of a fresh /proc that uid 0 may read or write without any capability. */
-const procFolders = ['acpi', 'asound', 'driver', 'fs', 'scsi'];
-const procFiles = [
-  'kcore',
-  'keys',
-  'key-users',
-  'kallsyms',
-  'kmsg',
-  'latency_stats',
-  'sched_debug',
-  'timer_list',
+/**
+ * uid 0 owns most of a fresh /proc, so it can read and write there without any capability: /proc/sys too, where
+ * core_pattern names a program that the kernel runs on the host. bubblewrap covers less than this.
+ */
+const procReadOnly = ['sys', 'bus', 'irq', 'fs', 'driver', 'sysrq-trigger', 'mtrr'];
+const procEmpty = ['acpi', 'asound', 'scsi'];
+// prettier-ignore
+const procNothing = [
+  'kcore', 'keys', 'key-users', 'kallsyms', 'kmsg', 'kpagecount', 'kpageflags', 'kpagecgroup',
+  'latency_stats', 'sched_debug', 'timer_list', 'slabinfo', 'vmallocinfo', 'iomem', 'ioports',
 ];
 
 const MiB = 1024 * 1024;
@@ -78,24 +77,21 @@ function topLinks(): string[] {
 
 /** Only for uid 0: masks on /proc would keep another user's own nested sandbox from mounting one. */
 function maskedProc(): string[] {
-  const out: string[] = [];
-  for (const name of procFolders) {
-    if (!present(`/proc/${name}`)) continue;
-    out.push(
+  const there = (names: readonly string[]): string[] => names.map((name) => `/proc/${name}`).filter(present);
+  return [
+    ...there(procReadOnly).flatMap((path) => ['--ro-bind', path, path]),
+    ...there(procEmpty).flatMap((path) => [
       '--perms',
       '0555',
       '--size',
       '4096',
       '--tmpfs',
-      `/proc/${name}`,
+      path,
       '--remount-ro',
-      `/proc/${name}`,
-    );
-  }
-  for (const name of procFiles) {
-    if (present(`/proc/${name}`)) out.push('--ro-bind', '/dev/null', `/proc/${name}`);
-  }
-  return out;
+      path,
+    ]),
+    ...there(procNothing).flatMap((path) => ['--ro-bind', '/dev/null', path]),
+  ];
 }
 
 function present(path: string): boolean {

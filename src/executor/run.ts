@@ -21,7 +21,8 @@ export function createExecutor({ spawner, scrub, guards }: ExecutorOptions): Exe
   const queue = new Queue();
   const newScrub = (): ScrubStream => scrub.stream();
   return {
-    run: async (call, options) => {
+    run: async (given, options) => {
+      const call = copy(given);
       const guard = guardOf(call, guards);
       const place = await queue.enter(call.tool, call.maxConcurrent, options.signal);
       if (place === 'busy') return busy(call);
@@ -38,6 +39,11 @@ export function createExecutor({ spawner, scrub, guards }: ExecutorOptions): Exe
     },
     close: () => spawner.close(),
   };
+}
+
+/** What was decided is what runs, whatever becomes of the caller's object meanwhile. */
+function copy(call: FrozenCall): FrozenCall {
+  return Object.freeze({ ...call, argv: Object.freeze([...call.argv]), env: Object.freeze({ ...call.env }) });
 }
 
 /** What runs when nothing guards the tool: the binary itself, with the host's rights. */

@@ -46,6 +46,8 @@ export type GuardOptions = {
   /** Folder of the operator's private state for this workspace, outside every root. */
   readonly stateDir: string;
   readonly homeFiles: readonly string[];
+  /** Further folders of the repository that the session shares, as the common folder of a linked worktree. */
+  readonly covered?: readonly string[];
   readonly confine: 'auto' | 'none';
 };
 

@@ -11,6 +11,7 @@ export type ToolResult = {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
+  readonly _meta?: Readonly<Record<string, unknown>>;
 };
 
 /** Facts of one request that the wire knows. */

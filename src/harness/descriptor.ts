@@ -2,9 +2,11 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { assertOperatorsOwn } from '../config/location.ts';
 import { WraptoolError } from '../errors.ts';
 import { configDir } from '../paths.ts';
-import { nearest, parseDescriptor } from './parse.ts';
+import { nearest } from './nearest.ts';
+import { parseDescriptor } from './parse.ts';
 import type { DescriptorData } from './schema.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -22,7 +24,10 @@ export function userDescriptors(env: Env): string {
 
 type Found = { readonly name: string; readonly file: string; readonly origin: Descriptor['origin'] };
 
-/** Reads one descriptor. Errors: harness_unknown (with the known names), harness_invalid (with every located problem). */
+/**
+ * Reads one descriptor. Errors: harness_unknown (with the known names), harness_invalid (with every
+ * located problem), unsafe_location (others could write it).
+ */
 export async function loadDescriptor(name: string, env: Env): Promise<Descriptor> {
   const found = await find(env);
   const entry = found.find((candidate) => candidate.name === name);
@@ -63,6 +68,8 @@ async function yamlFiles(folder: string): Promise<string[]> {
 }
 
 async function read({ name, file, origin }: Found): Promise<Descriptor> {
+  // It says what runs and what is installed: nobody but the operator may have written it.
+  if (origin === 'user') await assertOperatorsOwn(file, 'descriptor');
   const bytes = await readFile(file).catch((error: unknown) => {
     throw new WraptoolError('harness_invalid', `cannot read the descriptor "${file}"`, {
       cause: error,

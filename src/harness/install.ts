@@ -172,6 +172,9 @@ function baseEnv(home: string, nodeFolder: string): Record<string, string> {
     HOME: home,
     LANG: 'C.UTF-8',
     npm_config_cache: `${home}/.npm`,
+    // npm waits up to a minute between its tries by default: too long for a registry that is not there.
+    npm_config_fetch_retry_mintimeout: '1000',
+    npm_config_fetch_retry_maxtimeout: '4000',
   };
 }
 

@@ -16,8 +16,8 @@ const meaning: Readonly<Record<Kind, string>> = {
 /** A complaint about the first placeholder that is not one of `allowed`, or null. */
 function misplaced(text: string, allowed: readonly Kind[], where: string): string | null {
   for (const { text: found, kind } of placeholders(text)) {
-    if (kind === 'unknown') return `unknown placeholder "${found}"`;
-    if (!allowed.includes(kind)) return `"${found}" is ${meaning[kind]} and may not stand in ${where}`;
+    if (kind === 'unknown') return `expected a known placeholder, not "${found}"`;
+    if (!allowed.includes(kind)) return `expected no "${found}" in ${where}, for it is ${meaning[kind]}`;
   }
   return null;
 }

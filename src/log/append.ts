@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
-import { genesis, maxLineBytes, sealRecord } from './chain.ts';
+import { genesis, lastRecord, maxLineBytes, sealRecord, type Voucher } from './chain.ts';
+import { logFiles } from './files.ts';
 import type { LogEvent } from './record.ts';
 
 export interface Log {
@@ -27,7 +28,11 @@ const synced: ReadonlySet<LogEvent['event']> = new Set([
 ]);
 
 /** Opens a new file in `dir` (made 0700 if missing). */
-export function openLog(dir: string, options: { session: string | null } = { session: null }): Log {
+export async function openLog(
+  dir: string,
+  options: { session: string | null } = { session: null },
+): Promise<Log> {
+  const after = await newest(dir);
   const { fd, file, name } = create(dir);
   let n = 0;
   let size = 0;
@@ -36,10 +41,13 @@ export function openLog(dir: string, options: { session: string | null } = { ses
 
   function append(event: LogEvent): string {
     if (broken) throw broken;
-    const body = { n: n + 1, time: new Date().toISOString(), prev, session: options.session, ...event };
+    const first = n === 0 && after !== null ? { after } : {};
+    const time = new Date().toISOString();
+    const body = { n: n + 1, time, prev, session: options.session, ...first, ...event };
     const { line, hash } = sealRecord(body);
     const bytes = Buffer.from(`${line}\n`);
-    if (bytes.length > maxLineBytes) throw unavailable(name, `a record of ${bytes.length} bytes is too large`);
+    if (bytes.length > maxLineBytes)
+      throw unavailable(name, `a record of ${bytes.length} bytes is too large`);
     write(bytes, synced.has(event.event));
     n += 1;
     size += bytes.length;
@@ -77,6 +85,19 @@ export function openLog(dir: string, options: { session: string | null } = { ses
       fs.closeSync(fd);
     },
   };
+}
+
+/** The newest record of the newest file that has one: this file's first record will vouch for it. */
+async function newest(dir: string): Promise<Voucher | null> {
+  try {
+    for (const file of (await logFiles(dir)).reverse()) {
+      const last = await lastRecord(path.join(dir, `${file}.jsonl`));
+      if (last) return { file, ...last };
+    }
+    return null;
+  } catch (cause) {
+    throw unavailable(dir, (cause as Error).message, cause);
+  }
 }
 
 const closedMessage = 'the log is closed';

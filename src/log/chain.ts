@@ -1,6 +1,7 @@
 /** Hash chain within one file: each record carries the hash of the one before it, the first one that of the file's name. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const seal = /,"hash":"([0-9a-f]{64})"\}$/;
@@ -29,7 +30,10 @@ export type FileReport = {
 };
 
 /** Complete lines of a file; the last item is what follows the last newline, empty where nothing was torn. */
-export async function* linesOf(path: string, start = 0): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
+export async function* linesOf(
+  path: string,
+  start = 0,
+): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { start })) {
     let data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
@@ -43,8 +47,15 @@ export async function* linesOf(path: string, start = 0): AsyncGenerator<{ line: 
   if (rest.length > 0) yield { line: rest.toString('utf8'), bytes: rest.length, complete: false };
 }
 
-/** Checks one file: numbering, links and hashes. `file` is the name without its ending. */
-export async function verifyFile(path: string, file: string): Promise<FileReport> {
+/** That a file had a record of this number and hash, as another file says. */
+export type Voucher = { readonly file: string; readonly n: number; readonly hash: string };
+
+/** Checks one file: numbering, links, hashes, and what other files vouch for. `file` is the name without its ending. */
+export async function verifyFile(
+  path: string,
+  file: string,
+  vouchers: readonly Voucher[] = [],
+): Promise<FileReport> {
   const problems: Problem[] = [];
   let prev = genesis(file);
   let records = 0;
@@ -64,8 +75,33 @@ export async function verifyFile(path: string, file: string): Promise<FileReport
     }
     prev = problem.hash;
     records += 1;
+    if (vouchers.some(({ n, hash }) => n === records && hash !== prev))
+      problems.push({
+        file,
+        line: number,
+        problem: 'the record is another than the one that a later file names',
+      });
   }
+  const most = Math.max(0, ...vouchers.map(({ n }) => n));
+  if (problems.length === 0 && records < most)
+    problems.push({
+      file,
+      line: number,
+      problem: `the file was cut short: it had ${most} records when a later file began`,
+    });
   return { file, records, torn, head: prev, problems };
+}
+
+/** The last whole record of a file: its number and hash; null where there is none. */
+export async function lastRecord(path: string): Promise<{ n: number; hash: string } | null> {
+  const { size } = await stat(path);
+  let last: { n: number; hash: string } | null = null;
+  for await (const { line, complete } of linesOf(path, Math.max(0, size - 2 * maxLineBytes))) {
+    const hash = seal.exec(line)?.[1];
+    const n = Number(/^\{"n":(\d+),/.exec(line)?.[1] ?? NaN);
+    if (complete && hash !== undefined && Number.isInteger(n)) last = { n, hash };
+  }
+  return last;
 }
 
 function judge(line: string, n: number, prev: string): string | { hash: string } {
@@ -75,7 +111,8 @@ function judge(line: string, n: number, prev: string): string | { hash: string }
   const body = `${line.slice(0, match?.index)}}`;
   if (sha256(body) !== hash) return 'the record was changed: its hash does not match its content';
   const facts = JSON.parse(body) as { n?: unknown; prev?: unknown };
-  if (facts.prev !== prev) return 'the chain is broken: a record before this one is missing, changed or out of place';
+  if (facts.prev !== prev)
+    return 'the chain is broken: a record before this one is missing, changed or out of place';
   if (facts.n !== n) return `the record is numbered ${String(facts.n)} and should be ${n}`;
   return { hash };
 }

@@ -1,25 +1,8 @@
 /** Readers of the log folder: the files of all processes as one sequence in the order of time. */
-import { readdir } from 'node:fs/promises';
-import path from 'node:path';
-import { linesOf, verifyFile, type FileReport } from './chain.ts';
+import { stat } from 'node:fs/promises';
+import { linesOf, verifyFile, type FileReport, type Problem, type Voucher } from './chain.ts';
+import { logFiles, pathOf } from './files.ts';
 import { parseRecord, type Entry, type LogEvent } from './record.ts';
-
-const ending = '.jsonl';
-const named = /^(\d{8}T\d{9})-\d+-[0-9a-f]{6}\.jsonl$/;
-
-/** Names (without ending) of the folder's log files, oldest first; a missing folder has none. */
-export async function logFiles(dir: string): Promise<string[]> {
-  const names = await readdir(dir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  return names
-    .filter((name) => named.test(name))
-    .toSorted()
-    .map((name) => name.slice(0, -ending.length));
-}
-
-const pathOf = (dir: string, file: string) => path.join(dir, file + ending);
 
 /** Entries of one file in order. Lines that are no record are left out: `verify` is what judges them. */
 export async function* readFile(dir: string, file: string): AsyncGenerator<Entry> {
@@ -30,9 +13,15 @@ export async function* readFile(dir: string, file: string): AsyncGenerator<Entry
   }
 }
 
-/** All entries, merged by time. A file is opened only when its turn comes: its name begins with its start. */
-export async function* readLog(dir: string): AsyncGenerator<Entry> {
-  const waiting = await logFiles(dir);
+/**
+ * All entries, merged by time. A file is opened only when its turn comes: its name begins with its start.
+ * `changedSince` (ms since 1970) leaves out files that nobody wrote to since.
+ */
+export async function* readLog(dir: string, options: { changedSince?: number } = {}): AsyncGenerator<Entry> {
+  const { changedSince = 0 } = options;
+  const waiting: string[] = [];
+  for (const file of await logFiles(dir))
+    if (changedSince === 0 || (await stat(pathOf(dir, file))).mtimeMs >= changedSince) waiting.push(file);
   const open: { next: Entry; rest: AsyncGenerator<Entry> }[] = [];
   for (;;) {
     open.sort((a, b) => compare(a.next, b.next));
@@ -104,9 +93,33 @@ export async function story(dir: string, seq: string): Promise<Entry[] | null> {
 
 const callOf = ({ record }: Entry): string | null => ('call' in record ? record.call : null);
 
-/** Verifies every file of the folder. */
+/** Verifies every file of the folder, and that none is missing between them. */
 export async function verifyLog(dir: string): Promise<FileReport[]> {
+  const files = await logFiles(dir);
+  const vouchers = new Map<string, Voucher[]>();
+  const missing = new Map<string, Problem>();
+  for (const [place, file] of files.entries()) {
+    const after = await vouchedBy(dir, file);
+    if (!after) continue;
+    vouchers.set(after.file, [...(vouchers.get(after.file) ?? []), after]);
+    // Old files are pruned from the front; a gap behind one that is there is another matter.
+    if (place > 0 && !files.includes(after.file) && after.file > (files[0] as string))
+      missing.set(file, {
+        file,
+        line: 1,
+        problem: `the file '${after.file}.jsonl' that it follows is missing`,
+      });
+  }
   const reports: FileReport[] = [];
-  for (const file of await logFiles(dir)) reports.push(await verifyFile(pathOf(dir, file), file));
+  for (const file of files) {
+    const report = await verifyFile(pathOf(dir, file), file, vouchers.get(file));
+    const gap = missing.get(file);
+    reports.push(gap ? { ...report, problems: [gap, ...report.problems] } : report);
+  }
   return reports;
+}
+
+async function vouchedBy(dir: string, file: string): Promise<Voucher | null> {
+  for await (const { record } of readFile(dir, file)) return record.after ?? null;
+  return null;
 }

@@ -144,6 +144,8 @@ const sealed = z.object({
   prev: z.string().regex(/^[0-9a-f]{64}$/),
   /** Name of the `up` session, null for a bare gateway or a command. */
   session: z.string().nullable(),
+  /** In a file's first record: the newest record of another file then, so that its loss shows. */
+  after: z.strictObject({ file: z.string(), n: z.number(), hash: z.string() }).optional(),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
@@ -162,7 +164,15 @@ export function parseRecord(line: string): LogRecord | null {
   }
   const head = sealed.safeParse(value);
   if (!head.success) return null;
-  const { n: _n, time: _time, prev: _prev, session: _session, hash: _hash, ...rest } = value as Record<string, unknown>;
+  const {
+    n: _n,
+    time: _time,
+    prev: _prev,
+    session: _session,
+    after: _after,
+    hash: _hash,
+    ...rest
+  } = value as Record<string, unknown>;
   const event = eventSchema.safeParse(rest);
   return event.success ? { ...head.data, ...event.data } : null;
 }

@@ -41,7 +41,11 @@ export type Call = { readonly tool: string; readonly argv: readonly string[] };
 /** The outcome of the cwd stage, handed in so that policy stays pure and the order of judgement exact. */
 export type CwdVerdict =
   | { readonly ok: true }
-  | { readonly ok: false; readonly code: 'cwd_outside_roots' | 'cwd_invalid' | 'cwd_not_found'; readonly detail: string };
+  | {
+      readonly ok: false;
+      readonly code: 'cwd_outside_roots' | 'cwd_invalid' | 'cwd_not_found';
+      readonly detail: string;
+    };
 
 /** Where a rule stands: 1-based line of the rule in the config file. */
 export type RuleRef = {
@@ -72,6 +76,8 @@ export type Denied = {
   readonly argv: readonly string[];
   /** The token that was refused, or null. */
   readonly offending: string | null;
+  /** The flag that is at fault by the name that was used, where one is. */
+  readonly flag?: string | null;
   readonly allowedFlags: readonly string[];
   /** The nearest form that would be allowed, as argv, or null. */
   readonly nearestAllowed: readonly string[] | null;

@@ -51,10 +51,17 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
 
   type Sending = { key?: string; attempt?: number; signal?: AbortSignal | undefined };
 
-  async function post(message: Message, onMessage: (message: Message) => void | Promise<void>, sending: Sending = {}) {
+  async function post(
+    message: Message,
+    onMessage: (message: Message) => void | Promise<void>,
+    sending: Sending = {},
+  ) {
     const body = JSON.stringify(message);
     const first = message.method === 'initialize';
-    const repeat: Record<string, string> = sending.key === undefined ? {} : { 'wraptool-idempotency-key': sending.key, 'wraptool-attempt': String(sending.attempt) };
+    const repeat: Record<string, string> =
+      sending.key === undefined
+        ? {}
+        : { 'wraptool-idempotency-key': sending.key, 'wraptool-attempt': String(sending.attempt) };
     const answered = await exchange(options.target, {
       method: 'POST',
       headers: { ...headers('POST', first), ...repeat, 'content-length': String(Buffer.byteLength(body)) },
@@ -79,7 +86,11 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
   }
 
   /** Runs `work` until the gateway is there, at most the time that messages wait. */
-  async function patiently(work: () => Promise<void>, signal: AbortSignal, retry: (error: Away) => void = () => undefined): Promise<void> {
+  async function patiently(
+    work: () => Promise<void>,
+    signal: AbortSignal,
+    retry: (error: Away) => void = () => undefined,
+  ): Promise<void> {
     const began = Date.now();
     for (let delay = 25; ; delay = Math.min(delay * 1.6, 200)) {
       try {
@@ -88,7 +99,9 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
         if (!(error instanceof Away)) throw error;
         if (signal.aborted) throw new Refused('cancelled');
         if (Date.now() - began > options.waitMs)
-          throw new Refused(`the gateway was not reachable for ${Math.round((Date.now() - began) / 1000)} s (${error.message})`);
+          throw new Refused(
+            `the gateway was not reachable for ${Math.round((Date.now() - began) / 1000)} s (${error.message})`,
+          );
         retry(error);
       }
       await pause(delay);
@@ -102,7 +115,8 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     joining ??= patiently(async () => {
       const reply = await ask(words);
       if (!reply) throw new Away('no answer to initialize', false);
-      if (!reply.result) throw new Refused(`the gateway refused to open a session: ${JSON.stringify(reply.error)}`);
+      if (!reply.result)
+        throw new Refused(`the gateway refused to open a session: ${JSON.stringify(reply.error)}`);
       version = String(reply.result['protocolVersion']);
       generation += 1;
       if (initialized) await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, () => undefined);
@@ -183,7 +197,8 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
   }
 
   async function request(message: Message, id: string | number): Promise<void> {
-    if (waiting.size >= mostWaiting) throw new Refused(`more than ${mostWaiting} requests wait for the gateway`);
+    if (waiting.size >= mostWaiting)
+      throw new Refused(`more than ${mostWaiting} requests wait for the gateway`);
     const stop = new AbortController();
     waiting.set(id, stop);
     try {
@@ -220,7 +235,10 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     };
     await patiently(attempt, signal, (error) => {
       if (!error.sent) return;
-      if (call && !repeatable) throw new Refused('the gateway went away while this call ran: whether it ran is unknown, so it was not repeated');
+      if (call && !repeatable)
+        throw new Refused(
+          'the gateway went away while this call ran: whether it ran is unknown, so it was not repeated',
+        );
       sending.attempt += 1;
     });
   }
@@ -233,7 +251,10 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
       listen().catch((error: Error) => log(`no stream of notifications: ${error.message}`));
       return;
     }
-    const cancelled = message.method === 'notifications/cancelled' ? waiting.get(message.params?.['requestId'] as string) : undefined;
+    const cancelled =
+      message.method === 'notifications/cancelled'
+        ? waiting.get(message.params?.['requestId'] as string)
+        : undefined;
     try {
       await post(message, () => undefined);
     } catch (error) {
@@ -250,11 +271,17 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     if (message.method === 'initialize') return open(message);
     if (!initialize) {
       // Probes for another revision come before `initialize`: this relay speaks the session-based ones.
-      if (isRequest) out.write({ jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${message.method}` } });
+      if (isRequest)
+        out.write({
+          jsonrpc: '2.0',
+          id,
+          error: { code: -32601, message: `Method not found: ${message.method}` },
+        });
       return;
     }
     await ready;
-    if (remembered.test(message.method)) state.set(message.method + String(message.params?.['uri'] ?? ''), message);
+    if (remembered.test(message.method))
+      state.set(message.method + JSON.stringify(message.params?.['uri'] ?? ''), message);
     return isRequest ? request(message, id) : notification(message);
   }
 
@@ -268,7 +295,11 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
       if (!(error instanceof Away || error instanceof Lost || error instanceof Refused)) throw error;
       log(`${message.method ?? ''}: ${error.message}`);
       if (message.id !== undefined && message.id !== null)
-        out.write({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: `wraptool: ${error.message}` } });
+        out.write({
+          jsonrpc: '2.0',
+          id: message.id,
+          error: { code: -32000, message: `wraptool: ${error.message}` },
+        });
     });
     if (message.method === 'initialize' || message.method === 'notifications/initialized') ready = work;
     track(work);
@@ -283,7 +314,11 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
         if (!(error instanceof SyntaxError)) throw error;
       }
       if (typeof value !== 'object' || value === null)
-        out.write({ jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error: a line is one JSON message of at most 4 MiB' } });
+        out.write({
+          jsonrpc: '2.0',
+          id: null,
+          error: { code: -32700, message: 'Parse error: a line is one JSON message of at most 4 MiB' },
+        });
       else for (const message of [value as Message | Message[]].flat()) start(message);
       await out.drained();
     },
@@ -292,7 +327,12 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
       closing.abort();
       for (const stop of waiting.values()) stop.abort();
       if (sessionId === null) return;
-      const goodbye = exchange(options.target, { method: 'DELETE', headers: headers('DELETE', false), onMessage: () => undefined, signal: AbortSignal.timeout(500) });
+      const goodbye = exchange(options.target, {
+        method: 'DELETE',
+        headers: headers('DELETE', false),
+        onMessage: () => undefined,
+        signal: AbortSignal.timeout(500),
+      });
       await goodbye.then(
         () => undefined,
         (error: Error) => log(`the session was not ended: ${error.message}`),

@@ -5,16 +5,38 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Target } from './options.ts';
 
-export type Loopback = { readonly target: Target; readonly token: string; readonly waitMs: number; readonly port: number };
+export type Loopback = {
+  readonly target: Target;
+  readonly token: string;
+  readonly waitMs: number;
+  readonly port: number;
+};
 
 const bodyLimit = 4 * 1024 * 1024;
 const absent = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTDIR']);
-const hop = new Set(['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'host', 'expect', 'content-length']);
+const hop = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'expect',
+  'content-length',
+]);
 const ours = /^(?:https?:\/\/)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
 /** Listens on 127.0.0.1; resolves with the port. */
 export async function serveLoopback(options: Loopback, log: (text: string) => void): Promise<number> {
-  const server = http.createServer({ maxHeaderSize: 16 * 1024, headersTimeout: 10_000, requestTimeout: 30_000, noDelay: true });
+  const server = http.createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    noDelay: true,
+  });
   server.maxConnections = 256;
   const expected = digest(`Bearer ${options.token}`);
   server.on('request', (req, res) => {
@@ -39,11 +61,16 @@ type Refusal = [status: number, error: string, message: string];
 
 /** Other users of a shared network namespace reach this port too: it asks for what the gateway asks for. */
 function judge(req: http.IncomingMessage, expected: Buffer): Refusal | null {
-  if (!ours.test(req.headers.host ?? '')) return [403, 'host_not_allowed', 'use the address that the relay printed'];
+  if (!ours.test(req.headers.host ?? ''))
+    return [403, 'host_not_allowed', 'use the address that the relay printed'];
   if (req.headers.origin !== undefined && !ours.test(req.headers.origin))
     return [403, 'origin_not_allowed', 'pages of other origins may not call this relay'];
   if (!timingSafeEqual(digest(req.headers.authorization ?? ''), expected))
-    return [401, 'unauthorized', "send the header 'Authorization: Bearer TOKEN' with the value of WRAPTOOL_TOKEN"];
+    return [
+      401,
+      'unauthorized',
+      "send the header 'Authorization: Bearer TOKEN' with the value of WRAPTOOL_TOKEN",
+    ];
   return null;
 }
 
@@ -70,7 +97,8 @@ async function pass(options: Loopback, req: http.IncomingMessage, res: http.Serv
     headers['wraptool-attempt'] = String(attempt);
     const outcome = await once(options.target, req, { ...headers }, body, res);
     if (outcome === 'done' || res.destroyed) return;
-    if (Date.now() - began > options.waitMs) throw new Error(`the gateway was not reachable for ${Math.round(options.waitMs / 1000)} s`);
+    if (Date.now() - began > options.waitMs)
+      throw new Error(`the gateway was not reachable for ${Math.round(options.waitMs / 1000)} s`);
     if (outcome === 'lost') attempt += 1;
     await pause(delay);
   }
@@ -95,7 +123,9 @@ function once(
         resolve('absent');
         return;
       }
-      const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hop.has(name) || name === 'content-length'));
+      const kept = Object.fromEntries(
+        Object.entries(answer.headers).filter(([name]) => !hop.has(name) || name === 'content-length'),
+      );
       res.writeHead(answer.statusCode ?? 502, kept);
       res.flushHeaders();
       answer.pipe(res);

@@ -2,7 +2,11 @@
 import type { Readable, Writable } from 'node:stream';
 
 /** Calls back per line. A line above `limit` bytes is skipped and told as null. Resolves at the end of the input. */
-export async function readLines(input: Readable, limit: number, take: (line: string | null) => Promise<void> | void): Promise<void> {
+export async function readLines(
+  input: Readable,
+  limit: number,
+  take: (line: string | null) => Promise<void> | void,
+): Promise<void> {
   let parts: Buffer[] = [];
   let size = 0;
   const flush = async () => {

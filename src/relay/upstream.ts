@@ -40,7 +40,10 @@ export type Exchange = {
 };
 
 /** Resolves with the response's headers when it has ended. Throws Away, Lost or Refused. */
-export async function exchange(target: Target, { method, headers, body, signal, onMessage, onOpen }: Exchange): Promise<http.IncomingHttpHeaders> {
+export async function exchange(
+  target: Target,
+  { method, headers, body, signal, onMessage, onOpen }: Exchange,
+): Promise<http.IncomingHttpHeaders> {
   const res = await respond(target, { method, headers, body, signal });
   try {
     await judge(res, headers);
@@ -59,11 +62,27 @@ export async function exchange(target: Target, { method, headers, body, signal, 
 
 function respond(
   target: Target,
-  { method, headers, body, signal }: { method: string; headers: Readonly<Record<string, string>>; body: string | undefined; signal: AbortSignal | undefined },
+  {
+    method,
+    headers,
+    body,
+    signal,
+  }: {
+    method: string;
+    headers: Readonly<Record<string, string>>;
+    body: string | undefined;
+    signal: AbortSignal | undefined;
+  },
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     // A connection of its own for each message: one that is refused proves that nothing was sent.
-    const req = http.request({ ...target, method, agent: false, headers: { ...headers, host: 'localhost' }, ...(signal ? { signal } : {}) });
+    const req = http.request({
+      ...target,
+      method,
+      agent: false,
+      headers: { ...headers, host: 'localhost' },
+      ...(signal ? { signal } : {}),
+    });
     req.once('response', resolve);
     req.once('error', (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) reject(new Refused('cancelled'));
@@ -77,7 +96,8 @@ async function judge(res: http.IncomingMessage, headers: Readonly<Record<string,
   const status = res.statusCode ?? 500;
   if (status < 300) return;
   let text = '';
-  for await (const chunk of res.setEncoding('utf8') as AsyncIterable<string>) if (text.length < 2000) text += chunk;
+  for await (const chunk of res.setEncoding('utf8') as AsyncIterable<string>)
+    if (text.length < 2000) text += chunk;
   if (status === 503) throw new Away('the gateway is busy', false);
   if (status === 404 && headers['mcp-session-id'] !== undefined) throw new Lost('404');
   throw new Refused(`the gateway answered ${status}: ${text.slice(0, 500)}`);

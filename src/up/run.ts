@@ -89,7 +89,7 @@ export async function describeUp(options: UpOptions, world: UpWorld): Promise<De
   const dir = path.join(sessionsDir(world.env), name);
   const provided = plannedInstall(ground.descriptor, { version: options.harnessVersion, env: world.env });
   const token = newToken();
-  const injection = injected(options, world, ground, provided, token);
+  const injection = injected(options, world, ground, token);
   const spec = specify(
     ground,
     world,
@@ -111,19 +111,12 @@ export async function describeUp(options: UpOptions, world: UpWorld): Promise<De
   ];
 }
 
-function injected(
-  options: UpOptions,
-  world: UpWorld,
-  ground: Ground,
-  provided: Provided | null,
-  token: string,
-): Injection {
+function injected(options: UpOptions, world: UpWorld, ground: Ground, token: string): Injection {
   return inject(ground.descriptor, {
     workspace: ground.workspace.path,
     env: { ...baseEnv(world.env, token), ...pickHarnessEnv(ground.snapshot.config, world.env) },
     args: options.args,
     yolo: options.yolo,
-    version: provided?.version ?? null,
     inside: { ...inside, files: filesInside },
   });
 }
@@ -191,7 +184,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     teardown.push('session folder', () => session.remove());
     const token = newToken();
     await world.step('gateway', () => gateway(session, ground, world, token, teardown));
-    const injection = injected(options, world, ground, provided, token);
+    const injection = injected(options, world, ground, token);
     await writeFiles(session, ground, injection);
     const spec = specify(
       ground,

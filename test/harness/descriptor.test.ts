@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -32,94 +32,103 @@ function refusal(text: string): { code: string; problems: readonly string[] } {
 
 describe('a descriptor is refused, with the place and what was expected, when', () => {
   const cases: [name: string, text: string, problems: string[]][] = [
-    ['it is empty', '', ['f.yaml:1:1 descriptor: expected object, received null']],
-    ['it is a list', '[]', ['f.yaml:1:1 descriptor: expected object, received array']],
+    ['it is empty', '', ['f.yaml:1:1 expected a map, found nothing']],
+    ['it is a list', '[]', ['f.yaml:1:1 expected a map, found a list']],
     ['a key is unknown', `${good}titel: x\n`, ['f.yaml:6:1 titel: unknown key (did you mean "title"?)']],
     [
       'a key far down is unknown',
       `${good}run:\n  files:\n    - { where: home, path: a, jsn: {} }\n`,
       [
-        'f.yaml:8:7 run.files[0]: expected either "json" or "text"',
+        'f.yaml:8:7 run.files[0]: expected either "json" or "text", found a map',
         'f.yaml:8:31 run.files[0].jsn: unknown key (did you mean "json"?)',
       ],
     ],
-    ['a key is there twice', `${good}name: other\n`, ['f.yaml:6:1 Map keys must be unique']],
-    ['a key is missing', good.replace('title: A probe\n', ''), ['f.yaml:1:1 title: is missing']],
+    [
+      'a key is there twice',
+      `${good}name: other\n`,
+      ['f.yaml:6:1 name: duplicate key "name": it is on line 2 already'],
+    ],
+    [
+      'a key is missing',
+      good.replace('title: A probe\n', ''),
+      ['f.yaml:1:1 title: expected a string, the key is missing'],
+    ],
     [
       'an unquoted word is no boolean',
       good.replace('false', 'off'),
-      ['f.yaml:5:1 list_changed: expected boolean, received string'],
+      [
+        'f.yaml:5:15 list_changed: expected true or false, found off, which some read as another type: quote it',
+      ],
     ],
     [
       'a placeholder is unknown',
       `${good}run: { args: ['%{hom}'] }\n`,
-      ['f.yaml:6:15 run.args[0]: unknown placeholder "%{hom}"'],
+      ['f.yaml:6:15 run.args[0]: expected a known placeholder, not "%{hom}", found "%{hom}"'],
     ],
     [
       'a placeholder is not closed',
       `${good}run: { args: ['%{home'] }\n`,
-      ['f.yaml:6:15 run.args[0]: unknown placeholder "%{home"'],
+      ['f.yaml:6:15 run.args[0]: expected a known placeholder, not "%{home", found "%{home"'],
     ],
     [
       'the token would be on a command line',
       `${good}run: { args: ['--token=%{token}'] }\n`,
-      ['f.yaml:6:15 run.args[0]: "%{token}" is the token and may not stand in a command line'],
+      [
+        'f.yaml:6:15 run.args[0]: expected no "%{token}" in a command line, for it is the token, found "--token=%{token}"',
+      ],
     ],
     [
       'a variable of the host would be on a command line',
       `${good}run: { args: ['%{env:KEY}'] }\n`,
-      ['f.yaml:6:15 run.args[0]: "%{env:KEY}" is a variable of the host and may not stand in a command line'],
+      [
+        'f.yaml:6:15 run.args[0]: expected no "%{env:KEY}" in a command line, for it is a variable of the host, found "%{env:KEY}"',
+      ],
     ],
     [
       'the token would lie in the harness HOME',
       `${good}run: { files: [{ where: home, path: a, json: { b: [{ c: '%{token}' }] } }] }\n`,
       [
-        'f.yaml:6:40 run.files[0].json: "%{token}" is the token and may not stand in a file of the harness HOME',
+        'f.yaml:6:46 run.files[0].json: expected no "%{token}" in a file of the harness HOME, for it is the token, found a map',
       ],
     ],
     [
       'a whole key would lie in the harness HOME',
       `${good}run: { files: [{ where: home, path: a, text: '%{env:KEY}' }] }\n`,
       [
-        'f.yaml:6:40 run.files[0].text: "%{env:KEY}" is a variable of the host and may not stand in a file of the harness HOME',
+        'f.yaml:6:46 run.files[0].text: expected no "%{env:KEY}" in a file of the harness HOME, for it is a variable of the host, found "%{env:KEY}"',
       ],
     ],
     [
       'a file leads out of the harness HOME',
       `${good}run: { files: [{ where: home, path: ../a, text: x }] }\n`,
-      ['f.yaml:6:31 run.files[0].path: expected a relative path without "." and ".."'],
+      ['f.yaml:6:37 run.files[0].path: expected a relative path without "." and "..", found "../a"'],
     ],
     [
       'a file of the session lies in a folder',
       `${good}run: { files: [{ where: session, path: a/b, text: x }] }\n`,
-      ['f.yaml:6:34 run.files[0].path: expected a file name without "/"'],
+      ['f.yaml:6:40 run.files[0].path: expected a file name without "/", found "a/b"'],
     ],
     [
       'a version is a range',
       `${good}install: { npm: { package: a, version: ^1.0.0 } }\n`,
-      ['f.yaml:6:31 install.npm.version: expected an exact version such as 1.2.3'],
+      ['f.yaml:6:40 install.npm.version: expected an exact version such as 1.2.3, found "^1.0.0"'],
     ],
     [
       'a package name is an option',
       `${good}install: { npm: { package: --global, version: 1.0.0 } }\n`,
-      ['f.yaml:6:19 install.npm.package: expected the name of an npm package'],
+      ['f.yaml:6:28 install.npm.package: expected the name of an npm package, found "--global"'],
     ],
     [
       'the command is looked up on PATH',
       good.replace("'%{harness}/bin/probe'", 'probe'),
-      ['f.yaml:4:1 command: expected an absolute path first'],
-    ],
-    [
-      'it has an alias',
-      `${good}run: { args: [&a x, *a] }\n`,
-      ['f.yaml:6:21 aliases are not allowed in a descriptor'],
+      ['f.yaml:4:10 command: expected an absolute path first, found a list'],
     ],
     [
       'several things are wrong at once',
       `version: 2\nname: P\ntitle: A\ncommand: [/bin/p]\nlist_changed: false\n`,
       [
-        'f.yaml:1:1 version: expected 1',
-        'f.yaml:2:1 name: expected 1 to 32 of a-z, 0-9 and "-", a letter first',
+        'f.yaml:1:10 version: invalid input: expected 1, found 2',
+        'f.yaml:2:7 name: expected 1 to 32 of a-z, 0-9 and "-", a letter first, found "P"',
       ],
     ],
   ];
@@ -184,6 +193,17 @@ test('a descriptor whose name is not its file’s is refused', async () => {
     code: 'harness_invalid',
     message: `the descriptor "${file}" names itself "probe"`,
     hint: 'rename it to probe.yaml, or write "name: other"',
+  });
+});
+
+test('a descriptor that others could have written is refused', async () => {
+  const config = await mkdtemp(path.join(scratch, 'shared-'));
+  const file = path.join(config, 'wraptool/harnesses/probe.yaml');
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, good);
+  await chmod(file, 0o666);
+  await assert.rejects(loadDescriptor('probe', { ...env, XDG_CONFIG_HOME: config }), {
+    code: 'unsafe_location',
   });
 });
 

@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { openLog } from '../../src/log/append.ts';
 import { genesis, sealRecord } from '../../src/log/chain.ts';
-import { followLog, logFiles, readLog, story, verifyLog } from '../../src/log/read.ts';
+import { logFiles } from '../../src/log/files.ts';
+import { followLog, readLog, story, verifyLog } from '../../src/log/read.ts';
 import type { Entry, LogEvent } from '../../src/log/record.ts';
 
 function folder(t: { after(fn: () => void): void }): string {
@@ -47,9 +48,9 @@ async function all(dir: string): Promise<Entry[]> {
 
 const fileOf = (dir: string, file: string) => path.join(dir, `${file}.jsonl`);
 
-test('the folder is 0700, the file 0600, and seq is <file>:<n>', (t) => {
+test('the folder is 0700, the file 0600, and seq is <file>:<n>', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   assert.equal(log.append(received('a')), `${log.file}:1`);
   assert.equal(log.append(received('b')), `${log.file}:2`);
   log.close();
@@ -59,7 +60,7 @@ test('the folder is 0700, the file 0600, and seq is <file>:<n>', (t) => {
 
 test('what was written is read back whole, and verifies', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir, { session: 'calm-otter' });
+  const log = await openLog(dir, { session: 'calm-otter' });
   const call = log.append(received('git_status'));
   log.append(decided(call));
   log.close();
@@ -72,13 +73,19 @@ test('what was written is read back whole, and verifies', async (t) => {
     ],
   );
   const [report] = await verifyLog(dir);
-  assert.deepEqual({ ...report, head: '' }, { file: log.file, records: 2, torn: false, head: '', problems: [] });
-  assert.deepEqual((await story(dir, `${log.file}:2`))?.map(({ seq }) => seq), [call, `${log.file}:2`]);
+  assert.deepEqual(
+    { ...report, head: '' },
+    { file: log.file, records: 2, torn: false, head: '', problems: [] },
+  );
+  assert.deepEqual(
+    (await story(dir, `${log.file}:2`))?.map(({ seq }) => seq),
+    [call, `${log.file}:2`],
+  );
   assert.equal(await story(dir, '../../etc/passwd:1'), null);
 });
 
-test('a closed log refuses', (t) => {
-  const log = openLog(folder(t));
+test('a closed log refuses', async (t) => {
+  const log = await openLog(folder(t));
   log.close();
   log.close();
   assert.throws(() => log.append(received('a')), { code: 'log_unavailable' });
@@ -86,24 +93,25 @@ test('a closed log refuses', (t) => {
 
 test('a record too large for a line is refused and the chain goes on', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   assert.throws(() => log.append(received('x'.repeat(2 * 1024 * 1024))), { code: 'log_unavailable' });
   log.append(received('b'));
   log.close();
-  assert.deepEqual((await verifyLog(dir)).map(({ records, problems }) => ({ records, problems })), [
-    { records: 2, problems: [] },
-  ]);
+  assert.deepEqual(
+    (await verifyLog(dir)).map(({ records, problems }) => ({ records, problems })),
+    [{ records: 2, problems: [] }],
+  );
 });
 
-test('a folder that others can write, a file in its place, and a full disk are log_unavailable', (t) => {
+test('a folder that others can write and a file in its place are log_unavailable', async (t) => {
   const dir = folder(t);
   fs.mkdirSync(dir);
   fs.chmodSync(dir, 0o777);
-  assert.throws(() => openLog(dir), { code: 'log_unavailable' });
+  await assert.rejects(openLog(dir), { code: 'log_unavailable' });
   fs.rmdirSync(dir);
   fs.writeFileSync(dir, '');
-  assert.throws(() => openLog(dir), { code: 'log_unavailable' });
+  await assert.rejects(openLog(dir), { code: 'log_unavailable' });
 });
 
 test('a full disk leaves no half record behind', async (t) => {
@@ -112,7 +120,7 @@ test('a full disk leaves no half record behind', async (t) => {
   const program = `
     process.on('SIGXFSZ', () => {});
     const { openLog } = await import(${JSON.stringify(path.resolve('src/log/append.ts'))});
-    const log = openLog(${JSON.stringify(dir)});
+    const log = await openLog(${JSON.stringify(dir)});
     let refused = 0;
     const event = (name) => ({ event: 'received', name, tool: null, argv: null, client: '', mcp_session: null, key: null });
     for (let i = 0; i < 20; i += 1) {
@@ -121,7 +129,9 @@ test('a full disk leaves no half record behind', async (t) => {
     console.log(refused);`;
   const file = path.join(path.dirname(dir), 'full.mjs');
   fs.writeFileSync(file, program);
-  const child = spawn('prlimit', ['--fsize=3000', process.execPath, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('prlimit', ['--fsize=3000', process.execPath, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [output] = (await once(child.stdout, 'data')) as [Buffer];
   await once(child, 'exit');
   assert.ok(Number(output.toString()) > 5, output.toString());
@@ -130,7 +140,12 @@ test('a full disk leaves no half record behind', async (t) => {
   assert.equal(report?.torn, false);
 });
 
-const tampered: readonly [name: string, change: (lines: string[]) => string[], line: number, problem: RegExp][] = [
+const tampered: readonly [
+  name: string,
+  change: (lines: string[]) => string[],
+  line: number,
+  problem: RegExp,
+][] = [
   ['a changed value', (l) => l.with(1, (l[1] as string).replace('git_b', 'git_x')), 2, /was changed/],
   ['a removed record', (l) => l.toSpliced(1, 1), 2, /chain is broken/],
   ['two records exchanged', (l) => [l[0], l[2], l[1], l[3]] as string[], 2, /chain is broken/],
@@ -149,7 +164,7 @@ const tampered: readonly [name: string, change: (lines: string[]) => string[], l
 for (const [name, change, line, problem] of tampered) {
   test(`verify finds ${name}`, async (t) => {
     const dir = folder(t);
-    const log = openLog(dir);
+    const log = await openLog(dir);
     for (const tool of ['git_a', 'git_b', 'git_c', 'git_d']) log.append(received(tool));
     log.close();
     const at = fileOf(dir, log.file);
@@ -164,7 +179,7 @@ for (const [name, change, line, problem] of tampered) {
 
 test('verify finds a renamed file', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   log.close();
   const other = log.file.replace(/^\d{4}/, '2001');
@@ -175,20 +190,23 @@ test('verify finds a renamed file', async (t) => {
 
 test('a torn last line is survived and said', async (t) => {
   const dir = folder(t);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   log.append(received('b'));
   log.close();
   const at = fileOf(dir, log.file);
   fs.truncateSync(at, fs.statSync(at).size - 10);
-  assert.deepEqual((await all(dir)).map(({ record }) => record.n), [1]);
+  assert.deepEqual(
+    (await all(dir)).map(({ record }) => record.n),
+    [1],
+  );
   const [report] = await verifyLog(dir);
   assert.deepEqual([report?.records, report?.torn, report?.problems], [1, true, []]);
 });
 
 test('files of several writers are merged by time', async (t) => {
   const dir = folder(t);
-  const logs = [openLog(dir), openLog(dir), openLog(dir)];
+  const logs = [await openLog(dir), await openLog(dir), await openLog(dir)];
   const order: string[] = [];
   for (let i = 0; i < 30; i += 1) {
     const until = Date.now();
@@ -196,7 +214,10 @@ test('files of several writers are merged by time', async (t) => {
     order.push((logs[i % 3] as (typeof logs)[0]).append(received(`t${i}`)));
   }
   for (const log of logs) log.close();
-  assert.deepEqual((await all(dir)).map(({ seq }) => seq), order);
+  assert.deepEqual(
+    (await all(dir)).map(({ seq }) => seq),
+    order,
+  );
   assert.equal((await logFiles(dir)).length, 3);
 });
 
@@ -204,7 +225,7 @@ test('a follower gives each entry once, also one that was half written at the la
   const dir = folder(t);
   const follower = followLog(dir);
   assert.deepEqual(await follower.poll(), []);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('a'));
   assert.equal((await follower.poll()).length, 1);
   assert.equal((await follower.poll()).length, 0);
@@ -214,15 +235,74 @@ test('a follower gives each entry once, also one that was half written at the la
   fs.truncateSync(at, whole.length - 5);
   assert.equal((await follower.poll()).length, 0);
   fs.writeFileSync(at, whole);
-  assert.deepEqual((await follower.poll()).map(({ record }) => record.n), [2]);
+  assert.deepEqual(
+    (await follower.poll()).map(({ record }) => record.n),
+    [2],
+  );
   log.close();
 });
 
 test('a follower of some events is not misled by an argument that spells one', async (t) => {
   const dir = folder(t);
   const follower = followLog(dir, ['requested']);
-  const log = openLog(dir);
+  const log = await openLog(dir);
   log.append(received('"event":"requested"'));
   log.close();
   assert.deepEqual(await follower.poll(), []);
+});
+
+async function three(dir: string): Promise<string[]> {
+  const files: string[] = [];
+  for (let i = 0; i < 3; i += 1) {
+    const log = await openLog(dir);
+    log.append(received('a'));
+    log.append(received('b'));
+    log.close();
+    files.push(log.file);
+  }
+  return files;
+}
+
+const problemsOf = async (dir: string) =>
+  (await verifyLog(dir)).flatMap(({ problems }) => problems.map(({ problem }) => problem));
+
+test('verify finds records cut off the end of a file that a later one followed', async (t) => {
+  const dir = folder(t);
+  const [first = ''] = await three(dir);
+  const text = fs.readFileSync(fileOf(dir, first), 'utf8');
+  fs.writeFileSync(fileOf(dir, first), `${text.split('\n')[0]}\n`);
+  assert.deepEqual(await problemsOf(dir), [
+    'the file was cut short: it had 2 records when a later file began',
+  ]);
+});
+
+test('verify finds a file rewritten whole', async (t) => {
+  const dir = folder(t);
+  const [first = ''] = await three(dir);
+  const sealed = sealRecord({
+    n: 1,
+    time: new Date().toISOString(),
+    prev: genesis(first),
+    session: null,
+    ...received('x'),
+  });
+  const second = sealRecord({
+    n: 2,
+    time: new Date().toISOString(),
+    prev: sealed.hash,
+    session: null,
+    ...received('y'),
+  });
+  fs.writeFileSync(fileOf(dir, first), `${sealed.line}\n${second.line}\n`);
+  assert.deepEqual(await problemsOf(dir), ['the record is another than the one that a later file names']);
+});
+
+test('verify finds a file missing in the middle, and takes pruning from the front as it is', async (t) => {
+  const dir = folder(t);
+  const [first = '', second = ''] = await three(dir);
+  fs.renameSync(fileOf(dir, second), path.join(dir, 'aside'));
+  assert.deepEqual(await problemsOf(dir), [`the file '${second}.jsonl' that it follows is missing`]);
+  fs.renameSync(path.join(dir, 'aside'), fileOf(dir, second));
+  fs.rmSync(fileOf(dir, first));
+  assert.deepEqual(await problemsOf(dir), []);
 });

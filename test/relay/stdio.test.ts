@@ -23,17 +23,28 @@ function rig(t: TestContext) {
     for (const child of children) child.kill('SIGKILL');
     fs.rmSync(dir, { recursive: true, force: true });
   });
-  const env = { WRAPTOOL_URL: `unix:${socket}`, WRAPTOOL_TOKEN: token, WRAPTOOL_CWD: '/src', WRAPTOOL_RELAY_WAIT_MS: '20000' };
+  const env = {
+    WRAPTOOL_URL: `unix:${socket}`,
+    WRAPTOOL_TOKEN: token,
+    WRAPTOOL_CWD: '/src',
+    WRAPTOOL_RELAY_WAIT_MS: '20000',
+  };
   return {
     dir,
     socket,
     env,
     calls: () =>
       fs.existsSync(calls)
-        ? fs.readFileSync(calls, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { name: string; attempt: number; query: string })
+        ? fs
+            .readFileSync(calls, 'utf8')
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as { name: string; attempt: number; query: string })
         : [],
     async gateway(...extra: string[]) {
-      const child = spawn(process.execPath, [program, socket, calls, ...extra], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, [program, socket, calls, ...extra], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       children.push(child);
       await once(child.stdout, 'data');
       return {
@@ -45,11 +56,22 @@ function rig(t: TestContext) {
       };
     },
     async client(more: Record<string, string> = {}) {
-      const transport = new StdioClientTransport({ command: process.execPath, args: [main], env: { ...env, ...more }, stderr: 'pipe' });
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [main],
+        env: { ...env, ...more },
+        stderr: 'pipe',
+      });
       const client = new Client({ name: 'sdk', version: '1' });
       let changes = 0;
       client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
-      return { client, transport, connected: client.connect(transport), changes: () => changes, close: () => client.close() };
+      return {
+        client,
+        transport,
+        connected: client.connect(transport),
+        changes: () => changes,
+        close: () => client.close(),
+      };
     },
     relay() {
       const child = spawn(process.execPath, [main], { env, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -61,7 +83,8 @@ function rig(t: TestContext) {
       });
       return {
         child,
-        send: (message: unknown) => child.stdin.write(typeof message === 'string' ? `${message}\n` : `${JSON.stringify(message)}\n`),
+        send: (message: unknown) =>
+          child.stdin.write(typeof message === 'string' ? `${message}\n` : `${JSON.stringify(message)}\n`),
         async answer(match: (line: Record<string, unknown>) => boolean) {
           for (;;) {
             const found = lines.find(match);
@@ -85,9 +108,15 @@ test('lists and calls, and names its working directory', async (t) => {
   const { client, connected, close } = await it.client();
   await connected;
   t.after(close);
-  assert.deepEqual((await client.listTools()).tools.map(({ name }) => name), ['echo']);
+  assert.deepEqual(
+    (await client.listTools()).tools.map(({ name }) => name),
+    ['echo'],
+  );
   assert.equal(textOf(await client.callTool({ name: 'echo', arguments: { a: 1 } })), '{"a":1}');
-  assert.deepEqual(it.calls().map(({ query, attempt }) => [query, attempt]), [['cwd=%2Fsrc', 1]]);
+  assert.deepEqual(
+    it.calls().map(({ query, attempt }) => [query, attempt]),
+    [['cwd=%2Fsrc', 1]],
+  );
 });
 
 test('a client that starts before the gateway waits for it', async (t) => {
@@ -110,7 +139,10 @@ test('the gateway killed and started again between calls: the client never learn
   await first.kill();
   const calls = Array.from({ length: 20 }, (_, i) => client.callTool({ name: 'echo', arguments: { i } }));
   await it.gateway();
-  assert.deepEqual((await Promise.all(calls)).map(textOf), Array.from({ length: 20 }, (_, i) => `{"i":${i}}`));
+  assert.deepEqual(
+    (await Promise.all(calls)).map(textOf),
+    Array.from({ length: 20 }, (_, i) => `{"i":${i}}`),
+  );
   assert.equal(it.calls().length, 21);
   await client.ping();
   assert.equal(changes(), 0);
@@ -126,7 +158,10 @@ test('a different list after a restart is told once', async (t) => {
   await first.kill();
   await it.gateway('more');
   await until(() => changes() > 0);
-  assert.deepEqual((await client.listTools()).tools.map(({ name }) => name), ['echo', 'more']);
+  assert.deepEqual(
+    (await client.listTools()).tools.map(({ name }) => name),
+    ['echo', 'more'],
+  );
   await client.callTool({ name: 'echo' });
   assert.equal(changes(), 1);
 });
@@ -164,7 +199,10 @@ test('a gateway that stays away is an error that names the cause', async (t) => 
   await connected;
   t.after(close);
   await first.kill();
-  await assert.rejects(client.callTool({ name: 'echo' }), /wraptool: the gateway was not reachable for 0 s \(ECONNREFUSED\)/);
+  await assert.rejects(
+    client.callTool({ name: 'echo' }),
+    /wraptool: the gateway was not reachable for 0 s \(ECONNREFUSED\)/,
+  );
 });
 
 test('a wrong token is told and does not loop', async (t) => {
@@ -209,7 +247,12 @@ test('hostile lines are answered or skipped, and the next one is served', async 
   relay.send('{"method":');
   relay.send('7');
   relay.send(`{"jsonrpc":"2.0","id":"big","method":"${'x'.repeat(5 * 1024 * 1024)}"}`);
-  relay.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', clientInfo: { name: 'x', version: '1' } } });
+  relay.send({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', clientInfo: { name: 'x', version: '1' } },
+  });
   assert.deepEqual(Object.keys(await relay.answer(({ id }) => id === 1)), ['jsonrpc', 'id', 'result']);
 });
 
@@ -226,6 +269,9 @@ test('the end of its input ends the MCP session and the relay, with 0', async (t
 test('without a token it says so and ends with 1', async () => {
   const child = spawn(process.execPath, [main], { env: {}, stdio: ['ignore', 'ignore', 'pipe'] });
   const [data] = (await once(child.stderr, 'data')) as [Buffer];
-  assert.equal(data.toString(), 'wraptool relay: WRAPTOOL_TOKEN is not in the environment of the relay: pass it on in the MCP entry\n');
+  assert.equal(
+    data.toString(),
+    'wraptool relay: WRAPTOOL_TOKEN is not in the environment of the relay: pass it on in the MCP entry\n',
+  );
   assert.deepEqual(await once(child, 'exit'), [1, null]);
 });

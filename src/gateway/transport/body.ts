@@ -33,22 +33,39 @@ export async function readJson(req: IncomingMessage, limits: Limits, budget: Bud
   }
 }
 
-async function readBytes(req: IncomingMessage, limits: Limits, budget: Budget): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of req as AsyncIterable<Buffer>) {
+/** By events, not by iteration: leaving an iteration early destroys the connection, and with it the answer. */
+function readBytes(req: IncomingMessage, limits: Limits, budget: Budget): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (finish: () => void) => {
+      budget.used -= size;
+      req.off('data', take).off('end', end).off('close', gone);
+      finish();
+    };
+    const fail = (error: Error) => {
+      req.pause();
+      settle(() => reject(error));
+    };
+    const take = (chunk: Buffer) => {
       size += chunk.length;
       budget.used += chunk.length;
-      if (size > limits.bodyBytes) throw tooLarge(limits);
-      if (budget.used > limits.bodiesBytes)
-        throw refuseRpc(503, rpc.refused, 'too many large requests at once: try again');
-      chunks.push(chunk);
-    }
-  } finally {
-    budget.used -= size;
-  }
-  return Buffer.concat(chunks, size);
+      if (size > limits.bodyBytes) fail(tooLarge(limits));
+      else if (budget.used > limits.bodiesBytes)
+        fail(refuseRpc(503, rpc.refused, 'too many large requests at once: try again'));
+      else chunks.push(chunk);
+    };
+    const end = () => settle(() => resolve(Buffer.concat(chunks, size)));
+    const gone = () => settle(() => reject(new Gone()));
+    req.on('data', take).on('end', end).on('close', gone);
+    // Always followed by `close`, which says it; without a listener it would end the process.
+    req.once('error', () => undefined);
+  });
+}
+
+/** The client went away before its request was whole: nobody is left to answer. */
+export class Gone extends Error {
+  override readonly name = 'Gone';
 }
 
 const tooLarge = (limits: Limits) =>

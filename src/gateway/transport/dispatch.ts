@@ -1,5 +1,5 @@
 /** The methods of the session-based revisions (2024-11-05 to 2025-11-25), whatever carries them. */
-import type { Caller, Core } from '../core.ts';
+import type { Caller, Core, ToolResult } from '../core.ts';
 import { isRecord, readId, rpc, RpcError, type Notification, type Params, type Request } from './message.ts';
 import { clientName, versions, type Session } from './session.ts';
 
@@ -15,7 +15,8 @@ export type Running = {
 /** Negotiates a revision: the one asked for where it is known, else the newest. */
 export function negotiate(params: Params): { version: string; client: string } {
   const asked = params['protocolVersion'];
-  if (typeof asked !== 'string') throw new RpcError(rpc.params, 'Invalid params: "protocolVersion" must be a string');
+  if (typeof asked !== 'string')
+    throw new RpcError(rpc.params, 'Invalid params: "protocolVersion" must be a string');
   const version = versions.find((known) => known === asked) ?? versions[0];
   return { version, client: clientName(params['clientInfo']) };
 }
@@ -28,7 +29,12 @@ export const initializeResult = (version: string, about: About) => ({
 });
 
 /** Answers one request but `initialize`; throws RpcError. */
-export async function answer(core: Core, caller: Caller, request: Request, running: Running): Promise<unknown> {
+export async function answer(
+  core: Core,
+  caller: Caller,
+  request: Request,
+  running: Running,
+): Promise<unknown> {
   switch (request.method) {
     case 'ping':
       return {};
@@ -44,7 +50,12 @@ export async function answer(core: Core, caller: Caller, request: Request, runni
 const beatMs = 15_000;
 
 /** A call, with progress where the client gave a token: output lines as they come, and a beat while there are none. */
-export async function callTool(core: Core, caller: Caller, params: Params, running: Running): Promise<unknown> {
+export async function callTool(
+  core: Core,
+  caller: Caller,
+  params: Params,
+  running: Running,
+): Promise<ToolResult> {
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== 'string') throw new RpcError(rpc.params, 'Invalid params: "name" must be a string');
   if (!isRecord(args)) throw new RpcError(rpc.params, 'Invalid params: "arguments" must be an object');

@@ -12,7 +12,12 @@ export type Endpoint = '/mcp' | '/sse' | '/messages';
 export type Target =
   | { readonly kind: 'health' }
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'mcp'; readonly path: Endpoint; readonly query: string; readonly sessionId: string | null };
+  | {
+      readonly kind: 'mcp';
+      readonly path: Endpoint;
+      readonly query: string;
+      readonly sessionId: string | null;
+    };
 
 const endpoints: ReadonlySet<string> = new Set(['/mcp', '/sse', '/messages']);
 /** What a client that looks for OAuth asks for first: "not found" tells it that there is none. */
@@ -29,7 +34,7 @@ export function createGate(token: string, limits: Limits): Gate {
     const url = req.url ?? '';
     if (url.length > limits.urlBytes)
       throw refuse(414, 'url_too_long', `the URL has more than ${limits.urlBytes} bytes`, 'shorten it');
-    const [pathname = '', query = ''] = split(url);
+    const [pathname, query] = split(url);
     if (pathname === '/healthz') return { kind: 'health' };
     checkHeaders(req, limits);
     if (door.kind === 'tcp') checkNames(req, door.host);
@@ -121,7 +126,8 @@ function checkQuery(pathname: string, query: string): string | null {
 
 function pairs(query: string): [name: string, value: string][] {
   if (query === '') return [];
-  return query.split('&').map((pair) => {
+  const parts = query.split('&').filter((pair) => pair !== '');
+  return parts.map((pair) => {
     const mark = pair.indexOf('=');
     return mark < 0 ? [pair, ''] : [pair.slice(0, mark), pair.slice(mark + 1)];
   });
@@ -140,12 +146,20 @@ function checkToken(req: IncomingMessage, expected: Buffer): void {
   const header = req.headers.authorization;
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1];
   if (given !== undefined && timingSafeEqual(digest(given), expected)) return;
-  const said = header === undefined ? 'no token was sent' : given === undefined ? 'the Authorization header has no bearer token' : 'the token is wrong, or its session has ended';
+  const said =
+    header === undefined
+      ? 'no token was sent'
+      : given === undefined
+        ? 'the Authorization header has no bearer token'
+        : 'the token is wrong, or its session has ended';
   throw refuse(
     401,
     'unauthorized',
     `${said}: this gateway asks for the token of its session on every request`,
     "send the header 'Authorization: Bearer TOKEN' with the value of WRAPTOOL_TOKEN",
-    { 'www-authenticate': header === undefined ? 'Bearer realm="wraptool"' : 'Bearer realm="wraptool", error="invalid_token"' },
+    {
+      'www-authenticate':
+        header === undefined ? 'Bearer realm="wraptool"' : 'Bearer realm="wraptool", error="invalid_token"',
+    },
   );
 }

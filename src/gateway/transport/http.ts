@@ -1,20 +1,32 @@
 /** Streamable HTTP for the session-based revisions: POST, GET and DELETE on /mcp. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../core.ts';
 import { readJson } from './body.ts';
 import { answer, initializeResult, negotiate, notice, tracked } from './dispatch.ts';
-import { errorBody, notificationBody, readMessage, resultBody, rpc, RpcError, type Message, type Request } from './message.ts';
+import {
+  errorBody,
+  notificationBody,
+  readMessage,
+  resultBody,
+  rpc,
+  RpcError,
+  type Message,
+  type Request,
+} from './message.ts';
 import { refuse, refuseRpc, sendJson } from './refusal.ts';
 import { createReply, readAccept, type Reply } from './reply.ts';
-import { versions, type Session } from './session.ts';
+import { statelessVersion, versions, type Session } from './session.ts';
 import { openStream } from './stream.ts';
-import { takeStream, type Wire } from './wire.ts';
-
-type Exchange = { readonly wire: Wire; readonly req: IncomingMessage; readonly res: ServerResponse; readonly query: string };
+import { isStateless, serveStateless } from './stateless.ts';
+import { faultBody, repeatOf, takeCalls, takeStream, type Exchange, type Wire } from './wire.ts';
 
 /** Serves one admitted request on /mcp; throws Refusal. */
 export async function serveHttp(exchange: Exchange): Promise<void> {
   const { req } = exchange;
+  if (req.method !== 'POST' && req.headers['mcp-protocol-version'] === statelessVersion)
+    throw refuse(405, 'method_not_allowed', 'this revision has only POST', 'use subscriptions/listen', {
+      allow: 'POST',
+    });
   switch (req.method) {
     case 'POST':
       return post(exchange);
@@ -23,9 +35,15 @@ export async function serveHttp(exchange: Exchange): Promise<void> {
     case 'DELETE':
       return end(exchange);
     default:
-      throw refuse(405, 'method_not_allowed', `${req.method ?? ''} is not served here`, 'use POST, GET or DELETE', {
-        allow: 'POST, GET, DELETE',
-      });
+      throw refuse(
+        405,
+        'method_not_allowed',
+        `${req.method ?? ''} is not served here`,
+        'use POST, GET or DELETE',
+        {
+          allow: 'POST, GET, DELETE',
+        },
+      );
   }
 }
 
@@ -33,25 +51,31 @@ async function post(exchange: Exchange): Promise<void> {
   const { wire, req, res, query } = exchange;
   const accepts = readAccept(req.headers.accept);
   if (!accepts.json && !accepts.stream)
-    throw refuseRpc(406, rpc.refused, 'Not Acceptable: Client must accept both application/json and text/event-stream');
-  checkVersion(req);
+    throw refuseRpc(
+      406,
+      rpc.refused,
+      'Not Acceptable: Client must accept both application/json and text/event-stream',
+    );
   const body = await readJson(req, wire.limits, wire.budget);
   const messages = readBatch(body, wire);
+  if (messages.some((message) => isStateless(req, message)))
+    return serveStateless(exchange, only(messages, Array.isArray(body)));
+  checkVersion(req);
   const requests = messages.filter((message) => message.kind === 'request');
   const session = sessionFor(exchange, messages, requests);
   const headers = headersFor(session, requests);
   if (session) for (const message of messages) if (message.kind === 'notification') notice(session, message);
   if (requests.length === 0) {
-    res.writeHead(202, headers).end();
+    res.writeHead(202, { ...headers, 'content-length': 0 }).end();
     return;
   }
-  takeCalls(wire, requests.length);
+  const release = takeCalls(wire, requests.length);
   const reply = createReply(res, { accepts, batch: Array.isArray(body), limits: wire.limits, headers });
   const caller = callerOf(req, query, session);
   try {
     await Promise.all(requests.map((request) => answerOne(wire, session, caller, request, reply)));
   } finally {
-    wire.open.calls -= requests.length;
+    release();
     reply.end();
   }
 }
@@ -70,8 +94,15 @@ function checkVersion(req: IncomingMessage): void {
   throw refuseRpc(
     400,
     rpc.refused,
-    `Bad Request: Unsupported protocol version: ${String(version)} (supported versions: ${versions.join(', ')})`,
+    `Bad Request: Unsupported protocol version: ${String(version)} (supported versions: ${[statelessVersion, ...versions].join(', ')})`,
   );
+}
+
+/** A message of the stateless revision stands alone. */
+function only(messages: readonly Message[], isBatch: boolean): Message {
+  const [message] = messages;
+  if (!message || isBatch) throw refuseRpc(400, rpc.invalid, 'Invalid Request: this revision has no batches');
+  return message;
 }
 
 function readBatch(body: unknown, wire: Wire): Message[] {
@@ -87,13 +118,27 @@ function readBatch(body: unknown, wire: Wire): Message[] {
 }
 
 /** The session a POST belongs to: a new one for `initialize`, none for a probe that needs none. */
-function sessionFor({ wire, req }: Exchange, messages: readonly Message[], requests: readonly Request[]): Session | null {
+function sessionFor(
+  { wire, req }: Exchange,
+  messages: readonly Message[],
+  requests: readonly Request[],
+): Session | null {
   const first = requests.find(({ method }) => method === 'initialize');
   if (first) {
-    if (messages.length > 1) throw refuseRpc(400, rpc.invalid, 'Invalid Request: Only one initialization request is allowed', first.id);
+    if (messages.length > 1)
+      throw refuseRpc(
+        400,
+        rpc.invalid,
+        'Invalid Request: Only one initialization request is allowed',
+        first.id,
+      );
     return newSession(wire, first);
   }
-  if (req.headers['mcp-session-id'] === undefined && requests.some(({ method }) => method === 'server/discover')) return null;
+  if (
+    req.headers['mcp-session-id'] === undefined &&
+    requests.some(({ method }) => method === 'server/discover')
+  )
+    return null;
   return knownSession(wire, req);
 }
 
@@ -109,7 +154,8 @@ function newSession(wire: Wire, request: Request): Session {
 
 function knownSession(wire: Wire, req: IncomingMessage): Session {
   const id = req.headers['mcp-session-id'];
-  if (typeof id !== 'string') throw refuseRpc(400, rpc.refused, 'Bad Request: Mcp-Session-Id header is required');
+  if (typeof id !== 'string')
+    throw refuseRpc(400, rpc.refused, 'Bad Request: Mcp-Session-Id header is required');
   const session = wire.sessions.find(id);
   if (session === 'full') return full();
   // 404 and no other status makes clients begin a new session.
@@ -121,27 +167,23 @@ function full(): never {
   throw refuseRpc(503, rpc.refused, 'too many MCP sessions are open: end some, or try again');
 }
 
-function takeCalls(wire: Wire, count: number): void {
-  if (wire.open.calls + count > wire.limits.calls)
-    throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
-  wire.open.calls += count;
-}
-
-const keyShape = /^[A-Za-z0-9._-]{8,64}$/;
-
 function callerOf(req: IncomingMessage, query: string, session: Session | null): Caller {
-  const key = req.headers['wraptool-idempotency-key'];
-  const attempt = Number(req.headers['wraptool-attempt'] ?? 1);
   return {
     query,
     peerPid: null,
     client: session?.client ?? 'unknown',
     mcpSession: session?.id ?? null,
-    ...(typeof key === 'string' && keyShape.test(key) && Number.isSafeInteger(attempt) ? { repeat: { key, attempt } } : {}),
+    ...repeatOf(req),
   };
 }
 
-async function answerOne(wire: Wire, session: Session | null, caller: Caller, request: Request, reply: Reply): Promise<void> {
+async function answerOne(
+  wire: Wire,
+  session: Session | null,
+  caller: Caller,
+  request: Request,
+  reply: Reply,
+): Promise<void> {
   const call = new AbortController();
   const work = async () => answer(wire.core, caller, request, { signal: call.signal, notify: reply.notify });
   try {
@@ -158,13 +200,6 @@ async function answerOne(wire: Wire, session: Session | null, caller: Caller, re
 }
 
 const cancelledBody = (request: Request) => errorBody(request.id, rpc.cancelled, 'the call was cancelled');
-
-/** An error that is not the client's is said to be ours, without its insides. */
-export function faultBody(wire: Wire, request: Request, error: unknown): unknown {
-  if (error instanceof RpcError) return errorBody(request.id, error.code, error.message, error.data);
-  wire.fault(error);
-  return errorBody(request.id, rpc.internal, 'Internal error: a fault of the gateway itself; its operator finds it in its log');
-}
 
 /** The standalone stream: `tools/list_changed` and keep-alive comments. */
 function listen({ wire, req, res }: Exchange): void {

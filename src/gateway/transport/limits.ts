@@ -11,6 +11,8 @@ export type Limits = {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleConnectionMs: number;
+  /** A connection whose reader takes nothing of what waits for it this long is cut. */
+  readonly stallMs: number;
   readonly connections: number;
   readonly sessions: number;
   readonly idleSessionMs: number;
@@ -35,10 +37,11 @@ export const defaultLimits: Limits = {
   headersMs: 10_000,
   requestMs: 30_000,
   idleConnectionMs: 60_000,
-  connections: 1024,
+  stallMs: 30_000,
+  connections: 512,
   sessions: 1024,
   idleSessionMs: 30 * 60_000,
-  streams: 512,
+  streams: 256,
   streamsPerSession: 4,
   streamBacklogBytes: 1024 * 1024,
   calls: 256,

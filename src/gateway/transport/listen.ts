@@ -1,10 +1,11 @@
 /** The listeners of one gateway: TCP and Unix socket, one gate, one table of sessions. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
 import type { Core } from '../core.ts';
+import { Gone } from './body.ts';
 import type { About } from './dispatch.ts';
 import { createGate, type Door, type Gate } from './gate.ts';
 import { serveHttp, tellChanged } from './http.ts';
@@ -19,7 +20,10 @@ export type ListenOptions = {
   readonly token: string;
   readonly about: About;
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  readonly socket: { readonly path: string; readonly owner?: { readonly uid: number; readonly gid: number } } | null;
+  readonly socket: {
+    readonly path: string;
+    readonly owner?: { readonly uid: number; readonly gid: number };
+  } | null;
   readonly limits?: Partial<Limits>;
   readonly fault: (error: unknown) => void;
 };
@@ -39,6 +43,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     about: options.about,
     limits,
     sessions: createSessions(options.token, limits),
+    subscriptions: new Set(),
     budget: { used: 0 },
     open: { streams: 0, calls: 0 },
     fault: options.fault,
@@ -65,9 +70,15 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   }
 }
 
-function running(wire: Wire, servers: readonly Server[], url: string | null, socket: string | null): Listening {
+function running(
+  wire: Wire,
+  servers: readonly Server[],
+  url: string | null,
+  socket: string | null,
+): Listening {
   const release = wire.core.onToolsChanged(() => {
     for (const session of wire.sessions.all()) tellChanged(session);
+    for (const subscription of wire.subscriptions) subscription.changed();
   });
   const sweep = setInterval(() => wire.sessions.sweep(Date.now()), 60_000).unref();
   return {
@@ -79,6 +90,7 @@ function running(wire: Wire, servers: readonly Server[], url: string | null, soc
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
       await idle(wire, graceMs);
       for (const session of [...wire.sessions.all()]) wire.sessions.end(session);
+      for (const subscription of [...wire.subscriptions]) subscription.end();
       for (const server of servers) server.closeAllConnections();
       await Promise.all(closed);
     },
@@ -87,7 +99,8 @@ function running(wire: Wire, servers: readonly Server[], url: string | null, soc
 
 async function idle(wire: Wire, graceMs: number): Promise<void> {
   const deadline = Date.now() + graceMs;
-  while (wire.open.calls > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (wire.open.calls > 0 && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 function makeServer(wire: Wire, gate: Gate, door: Door): Server {
@@ -103,6 +116,10 @@ function makeServer(wire: Wire, gate: Gate, door: Door): Server {
   // Node drops headers beyond its own maximum silently; the gate counts and refuses instead.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connections;
+  // Silence is fine while a call runs; unread bytes of ours are memory that a client holds.
+  server.setTimeout(limits.stallMs, (socket: Socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
   const handle = (req: IncomingMessage, res: ServerResponse, expects: boolean) => {
     serve(wire, gate, door, req, res, expects).catch((error: unknown) => turnAway(wire, req, res, error));
   };
@@ -139,7 +156,7 @@ function health(req: IncomingMessage, res: ServerResponse): void {
 
 /** Answers a refused request. Its body is never read; a small one is skipped so that the connection can go on. */
 function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: unknown): void {
-  if (req.destroyed && !req.complete) return;
+  if (error instanceof Gone) return;
   let refusal: Refusal;
   if (error instanceof Refusal) refusal = error;
   else {
@@ -155,7 +172,12 @@ function turnAway(wire: Wire, req: IncomingMessage, res: ServerResponse, error: 
     (req.headers.expect === undefined &&
       req.headers['transfer-encoding'] === undefined &&
       Number(req.headers['content-length'] ?? 0) <= 64 * 1024);
-  sendJson(res, refusal.status, refusal.body, small ? refusal.headers : { ...refusal.headers, connection: 'close' });
+  sendJson(
+    res,
+    refusal.status,
+    refusal.body,
+    small ? refusal.headers : { ...refusal.headers, connection: 'close' },
+  );
 }
 
 function listenTcp(server: Server, tcp: { host: string; port: number }): Promise<void> {
@@ -167,10 +189,14 @@ function listenTcp(server: Server, tcp: { host: string; port: number }): Promise
               hint: "stop it, or set 'mcp.listen' to another port (0 takes a free one)",
               cause: error,
             })
-          : new WraptoolError('gateway_failed', `cannot listen on ${tcp.host}:${tcp.port}: ${error.message}`, {
-              hint: "check 'mcp.listen'",
-              cause: error,
-            }),
+          : new WraptoolError(
+              'gateway_failed',
+              `cannot listen on ${tcp.host}:${tcp.port}: ${error.message}`,
+              {
+                hint: "check 'mcp.listen'",
+                cause: error,
+              },
+            ),
       ),
     );
     server.listen({ host: tcp.host, port: tcp.port }, () => resolve());
@@ -180,7 +206,8 @@ function listenTcp(server: Server, tcp: { host: string; port: number }): Promise
 async function listenUnix(server: Server, socket: NonNullable<ListenOptions['socket']>): Promise<void> {
   const folder = path.dirname(socket.path);
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if ((fs.statSync(folder).mode & 0o077) !== 0)
+  const { mode, uid } = fs.statSync(folder);
+  if ((mode & 0o077) !== 0 || (uid !== process.getuid?.() && uid !== socket.owner?.uid))
     throw new WraptoolError('unsafe_location', `others can reach the folder of the socket '${socket.path}'`, {
       hint: `chmod 700 '${folder}', or choose a folder of its own for 'mcp.socket'`,
     });
@@ -199,7 +226,8 @@ async function listenUnix(server: Server, socket: NonNullable<ListenOptions['soc
     server.listen(socket.path, () => resolve());
     process.umask(mask);
   });
-  if (socket.owner && process.getuid?.() === 0) fs.lchownSync(socket.path, socket.owner.uid, socket.owner.gid);
+  if (socket.owner && process.getuid?.() === 0)
+    fs.lchownSync(socket.path, socket.owner.uid, socket.owner.gid);
 }
 
 /** Removes what a killed gateway left; a live one, or anything that is no socket, is refused. */
@@ -208,7 +236,9 @@ async function removeStale(file: string): Promise<void> {
   if (!found) return;
   if (!found.isSocket() || (await answers(file)))
     throw new WraptoolError('address_in_use', `'${file}' is in use`, {
-      hint: found.isSocket() ? 'stop the gateway that listens there' : 'it is no socket: remove it, or choose another path',
+      hint: found.isSocket()
+        ? 'stop the gateway that listens there'
+        : 'it is no socket: remove it, or choose another path',
     });
   fs.unlinkSync(file);
 }

@@ -3,8 +3,17 @@
 export type RpcId = string | number;
 export type Params = Readonly<Record<string, unknown>>;
 
-export type Request = { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: Params };
-export type Notification = { readonly kind: 'notification'; readonly method: string; readonly params: Params };
+export type Request = {
+  readonly kind: 'request';
+  readonly id: RpcId;
+  readonly method: string;
+  readonly params: Params;
+};
+export type Notification = {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: Params;
+};
 /** A client's answer to a question of the server; this gateway asks none. */
 export type Answer = { readonly kind: 'answer' };
 export type Message = Request | Notification | Answer;

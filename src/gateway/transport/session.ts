@@ -9,6 +9,9 @@ import type { Stream } from './stream.ts';
 
 export const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
+/** Served beside them, without sessions. */
+export const statelessVersion = '2026-07-28';
+
 export type Session = {
   readonly id: string;
   readonly version: string;
@@ -113,6 +116,7 @@ function readFacts(id: string, mac: (facts: string) => Buffer): { version: strin
 /** "name/version" of a client, for the log: printable ASCII, bounded. */
 export function clientName(info: unknown): string {
   if (!isRecord(info)) return 'unknown';
-  const part = (value: unknown) => (typeof value === 'string' ? value.slice(0, 64).replaceAll(/[^\x20-\x7e]/g, '?') : '');
+  const part = (value: unknown) =>
+    typeof value === 'string' ? value.slice(0, 64).replaceAll(/[^\x20-\x7e]/g, '?') : '';
   return `${part(info['name']) || 'unknown'}/${part(info['version'])}`;
 }

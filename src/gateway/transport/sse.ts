@@ -1,18 +1,16 @@
 /** Legacy HTTP+SSE (2024-11-05): GET /sse is the session, POST /messages?sessionId= brings its requests. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readJson } from './body.ts';
 import { answer, initializeResult, negotiate, notice, tracked } from './dispatch.ts';
-import { faultBody } from './http.ts';
 import { notificationBody, readMessage, resultBody, rpc, RpcError, type Request } from './message.ts';
 import { refuse, refuseRpc } from './refusal.ts';
 import type { Session } from './session.ts';
 import { openStream, type Stream } from './stream.ts';
-import { takeStream, type Wire } from './wire.ts';
-
-type Exchange = { readonly wire: Wire; readonly req: IncomingMessage; readonly res: ServerResponse; readonly query: string };
+import { faultBody, takeCalls, takeStream, type Exchange, type Wire } from './wire.ts';
 
 const only = (allow: string) =>
-  refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', { allow });
+  refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', {
+    allow,
+  });
 
 /** GET /sse. Streamable-first clients POST here and fall back on the 405. */
 export function serveSse({ wire, req, res, query }: Exchange): void {
@@ -38,12 +36,12 @@ export async function serveMessages(exchange: Exchange, sessionId: string | null
   if (!session || session === 'full' || !stream) throw refuseRpc(404, rpc.noSession, 'Session not found');
   const message = await read(exchange);
   if (message.kind === 'request') {
-    if (wire.open.calls >= wire.limits.calls) throw refuseRpc(503, rpc.refused, 'too many calls at once: try again');
-    respond(wire, session, stream, message, query).catch(wire.fault);
+    const release = takeCalls(wire, 1);
+    respond(wire, session, stream, message, query).finally(release).catch(wire.fault);
   } else if (message.kind === 'notification') {
     notice(session, message);
   }
-  res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
+  res.writeHead(202, { 'content-type': 'text/plain', 'content-length': 8 }).end('Accepted');
 }
 
 async function read({ wire, req }: Exchange) {
@@ -55,10 +53,15 @@ async function read({ wire, req }: Exchange) {
   }
 }
 
-async function respond(wire: Wire, session: Session, stream: Stream, request: Request, query: string): Promise<void> {
+async function respond(
+  wire: Wire,
+  session: Session,
+  stream: Stream,
+  request: Request,
+  query: string,
+): Promise<void> {
   const call = new AbortController();
   const caller = { query, peerPid: null, client: session.client, mcpSession: session.id };
-  wire.open.calls += 1;
   try {
     const result =
       request.method === 'initialize'
@@ -72,7 +75,5 @@ async function respond(wire: Wire, session: Session, stream: Stream, request: Re
     stream.send(resultBody(request.id, result));
   } catch (error) {
     stream.send(faultBody(wire, request, error));
-  } finally {
-    wire.open.calls -= 1;
   }
 }

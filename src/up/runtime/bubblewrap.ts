@@ -158,6 +158,8 @@ function confineSpec(spec: LaunchSpec, workspace: WorkspaceMounts): ConfineSpec 
     network: spec.network,
     terminal: touchesTerminal(),
     hostname: spec.session.name,
+    // Clients confine their own commands in user namespaces; uid 0 without capabilities could not make one anyway.
+    nestedSandboxes: (foreign ? uid : process.getuid?.()) !== 0,
     ...(foreign ? { user: { uid, gid } } : {}),
   };
 }

@@ -21,7 +21,7 @@ const terminalStart = 'stty rows "$1" cols "$2" 2>/dev/null; shift 2; echo $$; e
 export class ContainerCommands {
   readonly #engine: Engine;
   readonly #id: string;
-  readonly #ends = new Map<string, PromiseWithResolvers<number | null>>();
+  readonly #ends = new Map<string, PromiseWithResolvers<number | null | 'over'>>();
   readonly #watching = new AbortController();
   #fate: 'lives' | 'ending' | WraptoolError = 'lives';
 
@@ -105,6 +105,10 @@ export class ContainerCommands {
   async end(exec: EngineExec): Promise<number> {
     const told = await this.#ends.get(exec.id)?.promise;
     this.#ends.delete(exec.id);
+    if (told === 'over') {
+      if (typeof this.#fate === 'object') throw this.#fate;
+      return 128 + constants.signals.SIGKILL;
+    }
     return told ?? (await exec.exitCode()) ?? 128 + constants.signals.SIGKILL;
   }
 
@@ -138,12 +142,8 @@ export class ContainerCommands {
   }
 
   #over(fate: WraptoolError): void {
-    const wanted = this.#fate !== 'lives';
-    this.#fate = wanted ? this.#fate : fate;
-    for (const end of this.#ends.values()) {
-      if (wanted) end.resolve(128 + constants.signals.SIGKILL);
-      else end.reject(fate);
-    }
+    if (this.#fate === 'lives') this.#fate = fate;
+    for (const end of this.#ends.values()) end.resolve('over');
   }
 }
 

@@ -51,13 +51,14 @@ export function definition(
     image,
     workspaceFolder: spec.workspace.path,
     workspaceMount: own.map(mountText)[0],
-    mounts: others.map(mountText),
     runArgs: [
       ...(runArgs as string[]),
       `--name=${containerName(spec.session.name)}`,
       `--hostname=${spec.session.name}`,
       `--network=${engineNetwork[spec.network]}`,
       `--user=${keeper}:${keeper}`,
+      // Not as `mounts`: the CLI takes two of them for one where their targets are alike up to a comma.
+      ...others.map((mount) => `--mount=${mountText(mount)}`),
     ],
   };
 }

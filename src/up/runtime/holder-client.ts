@@ -24,6 +24,7 @@ type Command = {
 };
 
 const flightLimit = 256 * 1024;
+const pieceSize = 64 * 1024;
 
 export class HolderClient {
   readonly #socket: Duplex;
@@ -98,7 +99,8 @@ export class HolderClient {
     const take = (chunk: Buffer | string): void => {
       const bytes = Buffer.from(chunk);
       command.flying += bytes.length;
-      this.#send(kinds.input, id, bytes);
+      for (let at = 0; at < bytes.length; at += pieceSize)
+        this.#send(kinds.input, id, bytes.subarray(at, at + pieceSize));
       if (command.flying > flightLimit) stdin.pause();
     };
     const end = (): void => this.#send(kinds.inputEnd, id);

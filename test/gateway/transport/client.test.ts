@@ -49,7 +49,10 @@ function fetchOver(socketPath: string) {
           },
         });
     if (!body) res.resume();
-    return new Response(body, { status: res.statusCode ?? 500, headers: res.headers as Record<string, string> });
+    return new Response(body, {
+      status: res.statusCode ?? 500,
+      headers: res.headers as Record<string, string>,
+    });
   };
 }
 
@@ -135,12 +138,19 @@ test('a call that takes long answers as a stream, one that is quick as JSON', as
           : { jsonrpc: '2.0', id, method: 'initialize', params: { protocolVersion: '2025-06-18' } },
       ),
     });
-    return { type: res.headers.get('content-type'), session: res.headers.get('mcp-session-id'), body: await res.text() };
+    return {
+      type: res.headers.get('content-type'),
+      session: res.headers.get('mcp-session-id'),
+      body: await res.text(),
+    };
   };
   const first = await post(0, '', null);
   assert.equal(first.type, 'application/json');
   assert.equal((await post(1, 'echo', first.session)).type, 'application/json');
   const late = await post(2, 'late', first.session);
   assert.equal(late.type, 'text/event-stream');
-  assert.equal(late.body, 'event: message\ndata: {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"late"}],"isError":false}}\n\n');
+  assert.equal(
+    late.body,
+    'event: message\ndata: {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"late"}],"isError":false}}\n\n',
+  );
 });

@@ -39,7 +39,12 @@ export function fakeCore(): FakeCore {
   return core;
 }
 
-async function answer(core: FakeCore, name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolResult> {
+async function answer(
+  core: FakeCore,
+  name: string,
+  args: Record<string, unknown>,
+  options: CallOptions,
+): Promise<ToolResult> {
   if (name === 'echo') return text(JSON.stringify(args));
   if (name === 'fail') throw new Error('a secret of the gateway');
   if (name === 'hang') {

@@ -1,0 +1,100 @@
+import { rm } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { WraptoolError } from '../../errors.ts';
+import type { Serving } from '../../gateway/serve.ts';
+import { printJson, printLine, warn } from '../voice.ts';
+import { escapeHostile } from '../hostile.ts';
+
+type Flags = {
+  readonly config?: string;
+  readonly name?: string;
+  readonly session?: string;
+  readonly json?: boolean;
+};
+
+export function register(program: Command): void {
+  program
+    .command('serve')
+    .description('run a gateway alone')
+    .option('--config <file>', 'config file')
+    .option('--name <name>', 'name of this gateway, for the log and for restarts')
+    .option('--json', 'say as JSON when it is ready')
+    .helpOption('-h, --help')
+    .addOption(program.createOption('--session <name>', 'internal: the gateway of a session').hideHelp())
+    .action(run);
+}
+
+async function run(flags: Flags): Promise<void> {
+  process.title = 'wraptool';
+  // Forked now, while this process is small: each child costs a copy of its address space.
+  const { startSpawner } = await import('../../executor/spawner.ts');
+  const spawner = startSpawner();
+  try {
+    const ending = whatEnds(flags.session !== undefined);
+    const { serving, sessionDir } = await start(flags, spawner);
+    if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
+    else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
+    const cause = await ending;
+    // The supervisor is gone, and the harness with it: nobody else is left to do this, and nobody to wait for.
+    if (cause === orphaned && sessionDir !== null) await rm(sessionDir, { recursive: true, force: true });
+    await serving.close(cause, cause === orphaned ? 0 : graceMs);
+  } finally {
+    await spawner.close();
+    process.stdin.destroy();
+  }
+}
+
+async function start(
+  flags: Flags,
+  spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
+): Promise<{ serving: Serving; sessionDir: string | null }> {
+  const [{ loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('../../gateway/serve.ts'),
+    import('../../gateway/session-facts.ts'),
+    import('../../gateway/token.ts'),
+    import('../program.ts'),
+  ]);
+  const env = { ...process.env };
+  const snapshot = await loadConfig({ path: flags.config, env });
+  const session =
+    flags.session === undefined ? null : await readSessionFacts(env['WRAPTOOL_SESSION_DIR'], flags.session);
+  const token = session ? sessionToken(env) : await readToken(snapshot.config.mcp, env);
+  delete process.env['WRAPTOOL_TOKEN'];
+  delete process.env[snapshot.config.mcp.token_env];
+  const serving = await serve({
+    snapshot,
+    mode: session ? { kind: 'session', session } : { kind: 'bare', name: flags.name ?? null },
+    token,
+    spawner,
+    env,
+    version: await version(),
+    fault: (error) =>
+      warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
+  });
+  return { serving, sessionDir: session?.dir ?? null };
+}
+
+function sessionToken(env: Readonly<Record<string, string | undefined>>): string {
+  const token = env['WRAPTOOL_TOKEN'] ?? '';
+  if (token !== '') return token;
+  throw new WraptoolError('gateway_failed', 'WRAPTOOL_TOKEN is not set for the session', {
+    hint: "'serve --session' is internal: 'wraptool up' starts it",
+  });
+}
+
+/** What calls in flight get at an orderly end. */
+const graceMs = 1_000;
+
+const orphaned = 'the supervisor is gone';
+
+/** Resolves with the reason to end. A session's gateway ends with its supervisor, which holds the other end of stdin. */
+function whatEnds(supervised: boolean): Promise<string> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    if (!supervised) return;
+    process.stdin.on('end', () => resolve(orphaned));
+    process.stdin.on('error', () => resolve(orphaned));
+    process.stdin.resume();
+  });
+}

@@ -1,0 +1,32 @@
+/** `wraptool_discover`: what is allowed, and what could be asked for. */
+import type { Snapshot } from '../config/types.ts';
+import { describeTools } from '../policy/structured.ts';
+import type { ToolResult } from './core.ts';
+import { jsonResult } from './results.ts';
+
+export const discoverTool = {
+  name: 'wraptool_discover',
+  description:
+    'Lists the host tools with the subcommands that are allowed now (an empty name is the tool without a subcommand) and those that could be requested with wraptool_request_capability. Grants nothing.',
+  inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+  annotations: { readOnlyHint: true },
+} as const;
+
+const nothing = 'no allow rules: nothing is callable yet — request one of the available subcommands';
+
+type Entry = { allowed: string[]; available: Record<string, string>; note?: string };
+
+/** Per tool: allowed subcommands, known ones that aren't, and a note where nothing is allowed. */
+export function discover({ config, policy }: Snapshot): ToolResult {
+  const allowed = new Map<string, Set<string>>();
+  for (const { tool, subcommand } of describeTools(policy)) {
+    const words = allowed.get(tool) ?? new Set();
+    allowed.set(tool, words.add(subcommand.join(' ')));
+  }
+  const tools: Record<string, Entry> = {};
+  for (const tool of Object.keys(config.tools).toSorted()) {
+    const words = [...(allowed.get(tool) ?? [])].toSorted();
+    tools[tool] = { allowed: words, available: {}, ...(words.length === 0 ? { note: nothing } : {}) };
+  }
+  return jsonResult({ tools });
+}

@@ -1,0 +1,228 @@
+/** The path of one call, and nothing else: cwd → policy → log → executor → log → response. It only calls the stages. */
+import { WraptoolError } from '../errors.ts';
+import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
+import type { Log } from '../log/append.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import type { Allowed, Decision, Denied } from '../policy/types.ts';
+import type { Active, ActiveTool } from './active.ts';
+import type { CallOptions, Caller, ToolResult } from './core.ts';
+import { openCwd, type OpenedCwd } from './cwd.ts';
+import { discover } from './discover.ts';
+import { fitToClient } from './fit.ts';
+import { logDecided, logFinished, logReceived } from './records.ts';
+import type { Registered } from './registry.ts';
+import type { Repeats } from './repeat.ts';
+import { readRequest, requestCapability } from './request-capability.ts';
+import type { RequestBook } from './request-book.ts';
+import { denialResult, errorResult, outcomeResult, refusal, scrubbed } from './results.ts';
+import { runOfArgv, runOfTool, type Run } from './run.ts';
+
+export type Stages = {
+  readonly active: () => Active;
+  readonly log: Log;
+  readonly executor: Executor;
+  readonly repeats: Repeats;
+  readonly requests: RequestBook;
+  readonly fault: (error: unknown) => void;
+};
+
+type Args = Readonly<Record<string, unknown>>;
+type Call = {
+  readonly caller: Caller;
+  readonly name: string;
+  readonly args: Args;
+  readonly options: CallOptions;
+};
+
+/** Serves one tools/call. Throws only what is a fault of the gateway itself. */
+export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
+  return fitToClient(await judgeAndRun(stages, call), call.caller.client);
+}
+
+async function judgeAndRun(stages: Stages, call: Call): Promise<ToolResult> {
+  const active = stages.active();
+  const { scrub } = active;
+  const { caller, name, args } = call;
+  const registered = active.registry.find(name);
+  const run = readCall(active, registered, name, args);
+  let seq: string;
+  try {
+    seq = logReceived(stages.log, scrub, { caller, name, run: 'decision' in run ? null : run });
+  } catch (error) {
+    return unlogged(stages, error, name, scrub);
+  }
+  return stages.repeats.once(caller, name, args, async () => {
+    try {
+      if (registered?.kind === 'own' && registered.name !== 'wraptool_run')
+        return await ownTool(stages, active, registered.name, call);
+      return await command(stages, active, call, seq, run);
+    } catch (error) {
+      return unlogged(stages, error, name, scrub);
+    }
+  });
+}
+
+/** What is to be run, as the policy reads it; a denial says why the arguments are none. */
+function readCall(
+  active: Active,
+  registered: Registered | undefined,
+  name: string,
+  args: Args,
+): Run | Denied {
+  // A tool that is gone, or was never there: the policy has the words for it.
+  if (!registered) return { tool: name, argv: [], stdin: null };
+  if (registered.kind === 'cli')
+    return runOfTool(active.snapshot.policy, registered.tool, registered.subcommand, args);
+  return registered.name === 'wraptool_run' ? runOfArgv(args) : { tool: name, argv: [], stdin: null };
+}
+
+async function ownTool(
+  stages: Stages,
+  active: Active,
+  name: string,
+  { args, caller, options }: Call,
+): Promise<ToolResult> {
+  if (name === 'wraptool_discover') return discover(active.snapshot);
+  const request = readRequest(args);
+  if (typeof request === 'string')
+    return errorResult(`DENIED: the request is malformed: ${request}`, {
+      decision: 'deny',
+      reason_code: 'request_malformed',
+      detail: request,
+    });
+  const clean = scrubbed({ request, client: caller.client }, active.scrub) as {
+    request: typeof request;
+    client: string;
+  };
+  return requestCapability(stages.requests, clean.request, clean.client, options.signal);
+}
+
+async function command(
+  stages: Stages,
+  active: Active,
+  call: Call,
+  seq: string,
+  run: Run | Denied,
+): Promise<ToolResult> {
+  const { scrub } = active;
+  const tool = active.tools.get(run.tool);
+  const opened = await openCwd({
+    query: call.caller.query,
+    peerCwd: null,
+    workingDir: tool?.workingDir ?? null,
+    roots: active.roots,
+  });
+  try {
+    const decision = decide(active, run, opened);
+    logDecided(stages.log, scrub, {
+      seq,
+      decision,
+      cwd: opened.dir?.realPath ?? null,
+      config: active.snapshot.hash,
+    });
+    if (decision.decision === 'deny') return denialResult(decision, seq, scrub);
+    if (!tool || !opened.dir || 'decision' in run)
+      throw new WraptoolError('internal', 'the policy allowed a call without a tool or folder');
+    const frozen = freeze(decision, tool, opened.dir, run.stdin, opened.root);
+    return await act(stages, active, frozen, decision, seq, call.options);
+  } finally {
+    await opened.dir?.close();
+  }
+}
+
+function decide(active: Active, run: Run | Denied, opened: OpenedCwd): Decision {
+  if ('decision' in run) return run;
+  if (opened.malformed !== null) return refusal('request_malformed', opened.malformed, run);
+  const decision = evaluate(active.snapshot.policy, run, opened.verdict);
+  if (decision.decision === 'allow' && run.stdin !== null && !decision.stdin)
+    return refusal('request_malformed', 'this command takes no stdin', {
+      ...run,
+      subcommand: decision.subcommand,
+    });
+  return decision;
+}
+
+/** One frozen value goes to the executor: what was decided is what runs. */
+function freeze(
+  allowed: Allowed,
+  tool: ActiveTool,
+  cwd: FrozenCall['cwd'],
+  stdin: string | null,
+  root: string | null,
+): FrozenCall {
+  return Object.freeze({
+    tool: allowed.tool,
+    subcommand: allowed.subcommand,
+    binary: tool.binary,
+    argv: allowed.argv,
+    cwd,
+    env: tool.env,
+    stdin,
+    timeoutMs: tool.config.timeout,
+    maxOutputBytes: tool.config.max_output,
+    maxConcurrent: tool.config.max_concurrent,
+    guard: tool.config.guard === 'none' ? null : tool.config.guard,
+    guardOptions: tool.guardOptions(root ?? cwd.realPath),
+  });
+}
+
+async function act(
+  stages: Stages,
+  active: Active,
+  frozen: FrozenCall,
+  allowed: Allowed,
+  seq: string,
+  options: CallOptions,
+): Promise<ToolResult> {
+  const { scrub } = active;
+  let outcome: Outcome;
+  try {
+    outcome = await stages.executor.run(frozen, {
+      signal: options.signal,
+      ...(options.progress ? { onLine: options.progress } : {}),
+    });
+  } catch (error) {
+    return failed(stages, scrub, frozen, seq, error);
+  }
+  finish(stages, seq, outcome);
+  if (outcome.kind === 'refused') {
+    const denied: Denied = { ...refusal(outcome.reason, outcome.detail, allowed), rule: allowed.rule };
+    return denialResult(denied, seq, scrub);
+  }
+  return outcomeResult(outcome, { cwd: frozen.cwd.realPath, seq, timeoutMs: frozen.timeoutMs });
+}
+
+/** What the host lacks is said to the client as what it is; anything else is our fault and goes up. */
+function failed(
+  stages: Stages,
+  scrub: (text: string) => string,
+  frozen: FrozenCall,
+  seq: string,
+  error: unknown,
+): ToolResult {
+  finish(stages, seq, { kind: 'failed', detail: (error as Error).message });
+  if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
+  const typed = [frozen.tool, ...frozen.argv].join(' ');
+  const text = scrub(`FAILED: '${typed}' was allowed but could not be run: ${error.message}`);
+  return errorResult(text, { decision: 'allow', error: error.code, seq });
+}
+
+/** The call has happened: an outcome that can't be logged is told to the operator, and the next call is refused. */
+function finish(stages: Stages, seq: string, outcome: Outcome | { kind: 'failed'; detail: string }): void {
+  try {
+    logFinished(stages.log, seq, outcome);
+  } catch (error) {
+    if (!(error instanceof WraptoolError)) throw error;
+    stages.fault(error);
+  }
+}
+
+function unlogged(stages: Stages, error: unknown, name: string, scrub: (text: string) => string): ToolResult {
+  if (!(error instanceof WraptoolError) || error.code !== 'log_unavailable') throw error;
+  stages.fault(error);
+  return denialResult(
+    refusal('log_unavailable', 'the log cannot be written, so nothing is run', { tool: name }),
+    null,
+    scrub,
+  );
+}

@@ -1,0 +1,37 @@
+/** What a session's gateway is told by the `up` that started it: `session.json` in the folder of WRAPTOOL_SESSION_DIR. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { WraptoolError } from '../errors.ts';
+
+const schema = z.object({
+  name: z.string(),
+  id: z.string(),
+  workspace: z.string(),
+  roots: z.array(z.string()).min(1),
+  owner: z.object({ uid: z.number(), gid: z.number() }),
+  remotes: z.record(z.string(), z.string()),
+});
+
+export type SessionFacts = z.infer<typeof schema> & { readonly dir: string; readonly socket: string };
+
+/** Throws WraptoolError gateway_failed where the folder is not that session's. */
+export async function readSessionFacts(dir: string | undefined, name: string): Promise<SessionFacts> {
+  if (dir === undefined || !path.isAbsolute(dir))
+    throw new WraptoolError('gateway_failed', `WRAPTOOL_SESSION_DIR is not set for the session '${name}'`, {
+      hint: "'serve --session' is internal: 'wraptool up' starts it",
+    });
+  const file = path.join(dir, 'session.json');
+  let facts;
+  try {
+    facts = schema.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch (cause) {
+    throw new WraptoolError('gateway_failed', `'${file}' can't be read: ${(cause as Error).message}`, {
+      hint: "'serve --session' is internal: 'wraptool up' starts it",
+      cause,
+    });
+  }
+  if (facts.name !== name)
+    throw new WraptoolError('gateway_failed', `'${file}' is of the session '${facts.name}', not '${name}'`);
+  return { ...facts, dir, socket: path.join(dir, 'socket', 'gateway.sock') };
+}

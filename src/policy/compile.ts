@@ -1,0 +1,221 @@
+/** The `tools` section -> Policy. Pure: all problems are returned, nothing is thrown. */
+import {
+  anything,
+  compileConstraint,
+  constrains,
+  readPattern,
+  type Constraint,
+  type Findings,
+} from './constraint.ts';
+import { denied } from './deny.ts';
+import { checkExamples, exampleWords } from './examples.ts';
+import { grammarFor } from './grammars/built-in.ts';
+import type { Grammar } from './grammars/grammar.ts';
+import type { AllowRule, DenyRule, Flag, Policy, ToolPolicy, Word } from './rule.ts';
+import type { ConfigPath, DenySpec, FlagSpec, Problem, RuleSpec, ToolSpec } from './spec.ts';
+import { checkNames } from './structured.ts';
+
+export type { Policy } from './rule.ts';
+
+/** Gives the place of a config path: file and 1-based line. */
+export type Locate = (path: ConfigPath) => { readonly file: string; readonly line: number };
+
+export type Compiled = {
+  readonly policy: Policy;
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+};
+
+export function compile(tools: Readonly<Record<string, ToolSpec>>, locate: Locate): Compiled {
+  const findings: Findings = { problems: [], warnings: [], patterns: new Map() };
+  const compiled = new Map<string, ToolPolicy>();
+  for (const [name, spec] of Object.entries(tools)) {
+    const tool = compileTool(name, spec, locate, findings);
+    compiled.set(name, tool);
+  }
+  const policy: Policy = { tools: compiled };
+  checkNames(policy, findings);
+  // Examples mean nothing while a rule is broken.
+  if (findings.problems.length === 0) checkExamples(tools, policy, findings);
+  return { policy, problems: findings.problems, warnings: findings.warnings };
+}
+
+function newWord(): Word {
+  return { next: new Map(), allow: [], deny: [] };
+}
+
+/** The node of a path, made if it is not there. */
+function wordAt(root: Word, path: readonly string[]): Word {
+  let node = root;
+  for (const word of path) {
+    let next = node.next.get(word);
+    if (!next) node.next.set(word, (next = newWord()));
+    node = next;
+  }
+  return node;
+}
+
+function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Findings): ToolPolicy {
+  const grammar = grammarFor(name, spec.binary, spec.grammar);
+  const root = newWord();
+  for (const path of grammar.facts.subcommands ?? []) wordAt(root, path.split(' '));
+  const at: ConfigPath = ['tools', name];
+  (spec.allow ?? []).forEach((rule, index) => {
+    const compiled = compileAllow(name, grammar, rule, [...at, 'allow', index], locate, findings);
+    wordAt(root, compiled.path).allow.push(compiled);
+  });
+  (spec.deny ?? []).forEach((rule, index) => {
+    const compiled = compileDeny(name, grammar, rule, [...at, 'deny', index], locate, findings);
+    wordAt(root, compiled.path).deny.push(compiled);
+  });
+  const globalFlags = new Set(spec.global_flags ?? []);
+  const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
+    .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
+    .map(exampleWords);
+  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0, examples };
+}
+
+function splitPath(subcommand: string | undefined): readonly string[] {
+  return subcommand === undefined ? [] : subcommand.split(' ');
+}
+
+function compileAllow(
+  tool: string,
+  grammar: Grammar,
+  spec: RuleSpec,
+  at: ConfigPath,
+  locate: Locate,
+  findings: Findings,
+): AllowRule {
+  const path = splitPath(spec.subcommand);
+  const key = path.join(' ');
+  const flags = compileFlags(grammar, key, spec, at, findings);
+  const stops = grammar.facts.stopsAtPositional?.includes(key) ?? false;
+  if (spec.end_of_options && grammar.facts.positionalsFirst && grammar.facts.operators)
+    findings.problems.push({
+      path: [...at, 'end_of_options'],
+      message: `${tool} writes its positionals before its options: "--" cannot be kept in place`,
+    });
+  return {
+    ref: { ...locate(at), effect: 'allow' },
+    tool,
+    path,
+    anyFlags: spec.flags === 'any',
+    flags,
+    required: [...new Set(flags.values())].filter((flag) => flag.required),
+    aliased: [...new Set(flags.values())].filter((flag) => flag.short !== null),
+    anyArgs: spec.args === 'any',
+    args: compileArgs(spec, at, findings),
+    rest: compileRest(spec, at, findings),
+    endOfOptions: compileEnd(spec, at, findings),
+    interspersed: spec.interspersed ?? !stops,
+    readOnly: spec.read_only ?? false,
+    stdin: spec.stdin ?? false,
+  };
+}
+
+function compileArgs(spec: RuleSpec, at: ConfigPath, findings: Findings): AllowRule['args'] {
+  if (spec.args === undefined || spec.args === 'any') return [];
+  return spec.args.map((arg, index) => ({
+    constraint: compileConstraint(arg, [...at, 'args', index], findings),
+    optional: arg.optional ?? false,
+  }));
+}
+
+function compileRest(spec: RuleSpec, at: ConfigPath, findings: Findings): Constraint | null {
+  if (spec.rest === undefined) return null;
+  return spec.rest === 'any' ? anything : compileConstraint(spec.rest, [...at, 'rest'], findings);
+}
+
+function compileEnd(spec: RuleSpec, at: ConfigPath, findings: Findings): AllowRule['endOfOptions'] {
+  const end = spec.end_of_options;
+  if (end === undefined || end === false) return null;
+  return end === true ? true : compileConstraint(end, [...at, 'end_of_options'], findings);
+}
+
+function compileFlags(
+  grammar: Grammar,
+  path: string,
+  spec: RuleSpec,
+  at: ConfigPath,
+  findings: Findings,
+): ReadonlyMap<string, Flag> {
+  const { problems } = findings;
+  const constraints = spec.flag_constraints ?? {};
+  const listed = spec.flags === 'any' ? Object.keys(constraints) : (spec.flags ?? []);
+  const byName = new Map<string, Flag>();
+  for (const [index, name] of listed.entries()) {
+    const constraint = Object.hasOwn(constraints, name) ? constraints[name] : undefined;
+    const where = constraint ? [...at, 'flag_constraints', name] : [...at, 'flags', index];
+    const flag = compileFlag(grammar, path, name, constraint ?? null, where, findings);
+    for (const each of flag.short === null ? [name] : [name, flag.short]) {
+      if (byName.has(each))
+        problems.push({ path: where, message: `flag "${each}" is named twice in this rule` });
+      byName.set(each, flag);
+    }
+  }
+  for (const name of Object.keys(constraints))
+    if (!listed.includes(name))
+      problems.push({
+        path: [...at, 'flag_constraints', name],
+        message: `"${name}" has a constraint but is not listed under flags`,
+      });
+  return byName;
+}
+
+function compileFlag(
+  grammar: Grammar,
+  path: string,
+  name: string,
+  spec: FlagSpec | null,
+  at: ConfigPath,
+  findings: Findings,
+): Flag {
+  const says = spec !== null && constrains(spec);
+  const value = spec?.value ?? (says ? 'required' : 'open');
+  if (value === 'none' && says)
+    findings.problems.push({ path: at, message: `"${name}" takes no value, so nothing can constrain it` });
+  if (spec?.dash_value && value !== 'required')
+    findings.problems.push({ path: [...at, 'dash_value'], message: 'dash_value goes with value: required' });
+  const takes = [...(grammar.facts.valueFlags?.[''] ?? []), ...(grammar.facts.valueFlags?.[path] ?? [])];
+  const known = takes.includes(name) || (spec?.short !== undefined && takes.includes(spec.short));
+  if (known && (value === 'none' || value === 'optional'))
+    findings.warnings.push({
+      path: at,
+      message: `"${name}" is known to take the next word as its value: expected value: required`,
+    });
+  return {
+    name,
+    short: spec?.short ?? null,
+    value,
+    neverBare: known && value === 'open',
+    constraint: spec === null ? anything : compileConstraint(spec, at, findings),
+    required: spec?.required ?? false,
+    repeat: spec?.repeat ?? false,
+    dashValue: spec?.dash_value ?? false,
+  };
+}
+
+function compileDeny(
+  tool: string,
+  grammar: Grammar,
+  spec: DenySpec,
+  at: ConfigPath,
+  locate: Locate,
+  findings: Findings,
+): DenyRule {
+  const { flags, letters } = denied(spec.flags ?? [], grammar);
+  return {
+    ref: { ...locate(at), effect: 'deny' },
+    tool,
+    path: splitPath(spec.subcommand),
+    // An empty list is no list: a deny rule that names nothing denies everything.
+    everything: flags.length === 0 && spec.args_pattern === undefined,
+    flags,
+    letters,
+    argsPattern:
+      spec.args_pattern === undefined
+        ? null
+        : readPattern(spec.args_pattern, true, [...at, 'args_pattern'], findings),
+  };
+}

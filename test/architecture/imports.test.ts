@@ -1,0 +1,142 @@
+/** Who may import whom, who may spawn, who may load what is heavy: the table of docs/architecture.md as data. */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const source = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** Everyone may import src/errors.ts; a list may name a single file. */
+const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
+  cli: 'all',
+  'main.ts': ['cli'],
+  'errors.ts': [],
+  'paths.ts': [],
+  gateway: ['config', 'log', 'requests', 'policy', 'executor', 'proxy', 'scrub', 'introspect', 'paths.ts'],
+  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts'],
+  supervise: ['config', 'log', 'paths.ts'],
+  harness: ['config', 'edit', 'confine', 'paths.ts'],
+  requests: ['config', 'edit', 'log', 'policy'],
+  web: ['config', 'log', 'requests', 'policy', 'supervise'],
+  proxy: ['executor'],
+  introspect: ['executor'],
+  executor: ['confine', 'scrub', 'policy/types.ts'],
+  config: ['policy', 'paths.ts'],
+  relay: [],
+  policy: [],
+  scrub: [],
+  log: [],
+  edit: [],
+  confine: [],
+};
+
+type File = { readonly name: string; readonly imports: readonly string[] };
+
+function imports(text: string): string[] {
+  const static_ = /^\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?\s*['"]([^'"]+)['"]/gm;
+  const dynamic = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
+  return [static_, dynamic].flatMap((shape) => [...text.matchAll(shape)].map((found) => found[1] ?? ''));
+}
+
+const files: File[] = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => ({ name, imports: imports(readFileSync(path.join(source, name), 'utf8')) }));
+
+/** Names of files, sorted, that import a module whose specifier matches. */
+function importersOf(specifier: RegExp): string[] {
+  return files
+    .filter((file) => file.imports.some((one) => specifier.test(one)))
+    .map((file) => file.name)
+    .sort();
+}
+
+/** `a/b/c.ts` for a relative specifier, as seen from src; null for a package. */
+function resolved(from: string, specifier: string): string | null {
+  return specifier.startsWith('.') ? path.join(path.dirname(from), specifier) : null;
+}
+
+function area(name: string): string {
+  return name.split('/')[0] ?? name;
+}
+
+test('every folder of src is in the table', () => {
+  const unknown = new Set(
+    files.map((file) => area(file.name)).filter((name) => !Object.hasOwn(allowed, name)),
+  );
+  assert.deepEqual([...unknown], []);
+});
+
+test('the reader of imports sees every form', () => {
+  const text = `import a from './a.ts';\nimport type { B } from "./b.ts";\nimport {\n  c,\n} from './c.ts';
+import './d.ts';\nexport { e } from './e.ts';\nconst f = await import('./f.ts');\n// import g from './g.ts'`;
+  assert.deepEqual(imports(text), ['./a.ts', './b.ts', './c.ts', './d.ts', './e.ts', './f.ts']);
+});
+
+describe('imports of', () => {
+  for (const [from, may] of Object.entries(allowed))
+    test(`src/${from} stay within the table`, () => {
+      if (may === 'all') return;
+      const others = files
+        .filter((file) => area(file.name) === from)
+        .flatMap((file) =>
+          file.imports.map((specifier) => ({ file: file.name, to: resolved(file.name, specifier) })),
+        )
+        .filter(({ to }) => to !== null && to !== 'errors.ts' && area(to) !== from)
+        .filter(({ to }) => !may.includes(area(to ?? '')) && !may.includes(to ?? ''))
+        .map(({ file, to }) => `${file} -> ${to}`);
+      assert.deepEqual(others, []);
+    });
+});
+
+test('no file leaves src', () => {
+  const outside = files.flatMap((file) =>
+    file.imports
+      .filter((specifier) => resolved(file.name, specifier)?.startsWith('..') === true)
+      .map((to) => `${file.name} -> ${to}`),
+  );
+  assert.deepEqual(outside, []);
+});
+
+test('what runs inside the runtime and what judges a call import nothing but Node’s own and ours', () => {
+  const foreign = files
+    .filter((file) => ['relay', 'policy', 'scrub', 'confine'].includes(area(file.name)))
+    .flatMap((file) =>
+      file.imports.filter((one) => !/^(\.|node:)/.test(one)).map((one) => `${file.name} -> ${one}`),
+    );
+  assert.deepEqual(foreign, []);
+});
+
+test('policy does no I/O', () => {
+  const impure = files
+    .filter((file) => area(file.name) === 'policy')
+    .flatMap((file) =>
+      file.imports.filter((one) => one.startsWith('node:')).map((one) => `${file.name} -> ${one}`),
+    );
+  assert.deepEqual(impure, []);
+});
+
+test('only one file imports dockerode', () =>
+  assert.equal(importersOf(/^dockerode/).length <= 1, true, importersOf(/^dockerode/).join(', ')));
+
+test('only the command line and up/run.ts import listr2', () =>
+  assert.deepEqual(
+    importersOf(/^listr2/).filter((name) => area(name) !== 'cli' && name !== 'up/run.ts'),
+    [],
+  ));
+
+test('only what has to starts processes', () =>
+  assert.deepEqual(
+    importersOf(/^(node:)?child_process$|^execa$/).filter(
+      (name) =>
+        !/^(executor|confine|up)\//.test(name) &&
+        ![
+          'harness/install.ts',
+          'harness/lock.ts',
+          'harness/npm.ts',
+          'supervise/supervisor.ts',
+          'requests/notify.ts',
+        ].includes(name),
+    ),
+    [],
+  ));

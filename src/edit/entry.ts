@@ -5,7 +5,8 @@ import type { Plan } from './plan.ts';
 import { refusing } from './refuse.ts';
 import { byteOrderMark, splice, unchanged } from './splice.ts';
 import { readTomlValue } from './toml-read.ts';
-import { removeToml, setToml } from './toml.ts';
+import { removeToml } from './toml-remove.ts';
+import { setToml } from './toml.ts';
 import type { Format, Grammar, Json, Outcome } from './types.ts';
 import { readYamlValue } from './yaml-read.ts';
 import { removeYaml } from './yaml-remove.ts';
@@ -50,7 +51,7 @@ export function removeEntry(
   const finders = {
     json: (body: string) => removeJson(body, path, made, grammar),
     jsonc: (body: string) => removeJson(body, path, made, grammar),
-    toml: (body: string) => removeToml(body, path, made),
+    toml: (body: string) => removeToml(body, path),
     yaml: (body: string) => removeYaml(body, path, made),
   };
   return edited(format, text, grammar, finders[format]);

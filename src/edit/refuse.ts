@@ -1,4 +1,5 @@
 /** Refusing an edit: thrown inside this folder, a value outside. */
+import { errorCodes, WraptoolError } from '../errors.ts';
 import type { Refusal, RefusalCode } from './types.ts';
 
 export class EditRefused extends Error {
@@ -28,4 +29,10 @@ export function refusing<T>(text: string, edit: () => T): T | Refusal {
 function placeOf(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   return { line: before.split('\n').length, column: offset - (before.lastIndexOf('\n') + 1) + 1 };
+}
+
+/** A refusal as the error that a user sees; `file` is the file that was left alone. */
+export function refusalError({ code, why, line, column }: Refusal, file: string): WraptoolError {
+  const place = [file, line, column].filter((part) => part !== undefined).join(':');
+  return new WraptoolError(code, `${place}: ${why}`, { hint: errorCodes[code].mend });
 }

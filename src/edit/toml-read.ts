@@ -8,6 +8,8 @@ export type Statement = {
   readonly kind: 'table' | 'array' | 'pair';
   /** Absolute path: of a pair, the table’s and its own. */
   readonly path: readonly string[];
+  /** How many keys of the path are written here: all of a header’s, of a pair those before its "=". */
+  readonly written: number;
   readonly start: number;
   /** Of a pair its value, of a header the brackets. */
   readonly value: { readonly start: number; readonly end: number };
@@ -53,12 +55,12 @@ export function statements(text: string): Statement[] {
       const { path, end } = readKey(text, at + (array ? 2 : 1));
       at = end + (array ? 2 : 1);
       table = path;
-      found.push({ kind: array ? 'array' : 'table', path, start, value: { start, end: at } });
+      found.push({ kind: array ? 'array' : 'table', path, written: path.length, start, value: { start, end: at } });
     } else {
       const { path, end } = readKey(text, at);
       const value = skipBlanks(text, end + 1);
       at = valueEnd(text, value);
-      found.push({ kind: 'pair', path: [...table, ...path], start, value: { start: value, end: at } });
+      found.push({ kind: 'pair', path: [...table, ...path], written: path.length, start, value: { start: value, end: at } });
     }
   }
   return found;
@@ -72,7 +74,7 @@ export function inlinePairs(text: string, open: number): Statement[] {
     const { path, end } = readKey(text, at);
     const value = skipVoid(text, end + 1);
     const close = valueEnd(text, value);
-    found.push({ kind: 'pair', path, start: at, value: { start: value, end: close } });
+    found.push({ kind: 'pair', path, written: path.length, start: at, value: { start: value, end: close } });
     at = skipVoid(text, close);
     if (text[at] === ',') at = skipVoid(text, at + 1);
   }

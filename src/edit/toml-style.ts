@@ -2,7 +2,7 @@
 import { EditRefused } from './refuse.ts';
 import type { Json } from './types.ts';
 
-type Table = { readonly [key: string]: Json };
+export type Table = { readonly [key: string]: Json };
 
 export function tomlKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key);

@@ -1,6 +1,7 @@
 /** Takes an entry out of another program’s YAML file again, when the file is no longer what was written. */
 import { isMap } from 'yaml';
 import { insertion } from './flow.ts';
+import { removeItem } from './flow-remove.ts';
 import { beginsLine, endBefore, indentOf, isBlank, lineEnd, lineEndAt, lineStart } from './lines.ts';
 import { quoted, withoutValue, withValue, type Plan } from './plan.ts';
 import { EditRefused } from './refuse.ts';
@@ -16,6 +17,7 @@ import {
   readYaml,
   startOf,
   valueOf,
+  yamlComment,
   type MapNode,
   type PairNode,
 } from './yaml-read.ts';
@@ -42,7 +44,7 @@ export function removeYaml(text: string, path: readonly string[], made: number):
   const map = (holder?.value ?? document.contents) as MapNode;
   const pair = pairs[depth] as PairNode;
   checkLoss(document, pair, quoted(path));
-  const changes = isFlow(map) ? [removeFromFlow(text, map, pair)] : removeLines(text, map, holder, pair);
+  const changes = isFlow(map) ? removeFromFlow(text, map, pair) : removeLines(text, map, holder, pair);
   const gone = path.slice(0, depth + 1);
   const rest = withoutValue(valueOf(document), gone);
   const expected =
@@ -87,16 +89,12 @@ function removeLines(text: string, map: MapNode, holder: PairNode | null, pair: 
   return [insertion(keyEnd(holder), ' {}'), gone];
 }
 
-function removeFromFlow(text: string, map: MapNode, pair: PairNode): Change {
-  const spans = pairSpans(map);
-  const index = (map.items as PairNode[]).indexOf(pair);
-  const [before, here, after] = [spans[index - 1], spans[index], spans[index + 1]];
-  if (here === undefined) throw new RangeError('the pair is not in that mapping');
-  const [from, to] =
-    after !== undefined
-      ? [here.start, after.start]
-      : before !== undefined
-        ? [before.end, here.end]
-        : [startOf(map) + 1, endOf(map) - 1];
-  return { at: from, remove: text.slice(from, to), insert: '' };
+function removeFromFlow(text: string, map: MapNode, pair: PairNode): Change[] {
+  return removeItem({
+    text,
+    commentEnd: yamlComment(text),
+    within: { start: startOf(map), end: endOf(map) },
+    items: pairSpans(map),
+    index: (map.items as PairNode[]).indexOf(pair),
+  });
 }

@@ -56,7 +56,11 @@ export function checkDenied({ deny }: PolicyTool, { subcommand, flags }: AllowRe
 
 function isDenied(flag: string, { flags }: Rule): boolean {
   if (flags === 'any') return true;
-  return flags.some((denied) => denied === flag || (flag.startsWith('--') && denied.startsWith(flag)));
+  // Several CLIs take "_" for "-".
+  const asked = flag.replaceAll('_', '-');
+  return flags
+    .map((name) => name.replaceAll('_', '-'))
+    .some((denied) => denied === asked || (asked.startsWith('--') && denied.startsWith(asked)));
 }
 
 function wordsOf(subcommand: string | null): string[] {

@@ -94,7 +94,8 @@ async function attempt(
   } else {
     try {
       await writeNew(temporary, verdict.write, before?.stats ?? null, disk);
-      if (!same(before, await read(target, disk)) || !(await commit(temporary, target, before, disk))) return false;
+      if (!same(before, await read(target, disk)) || !(await commit(temporary, target, before, disk)))
+        return false;
     } finally {
       await unlinkIfThere(disk, temporary);
     }
@@ -104,7 +105,12 @@ async function attempt(
 }
 
 /** Puts the new file in place; false where one has appeared that wasn’t there. */
-async function commit(temporary: string, target: string, before: Current | null, disk: Disk): Promise<boolean> {
+async function commit(
+  temporary: string,
+  target: string,
+  before: Current | null,
+  disk: Disk,
+): Promise<boolean> {
   if (before !== null) {
     await disk.rename(temporary, target);
     return true;

@@ -42,7 +42,7 @@ function between(text: string, commentEnd: CommentEnd, from: number, to: number)
   let comma: number | null = null;
   let commented = false;
   let end = from;
-  for (let at = from; at < to; ) {
+  for (let at = from; at < to;) {
     const comment = commentEnd(at);
     if (comment !== null) {
       commented = true;
@@ -59,7 +59,12 @@ function between(text: string, commentEnd: CommentEnd, from: number, to: number)
 }
 
 /** The item begins a line: the line goes, unless something else is on it. */
-function lines({ text, commentEnd, within }: Removal, item: Span, end: number, after: Span | undefined): [number, number] {
+function lines(
+  { text, commentEnd, within }: Removal,
+  item: Span,
+  end: number,
+  after: Span | undefined,
+): [number, number] {
   const line = lineEnd(text, end);
   const begin = lineStart(text, item.start);
   if (isBlank(text.slice(end, line.content)) && line.broken) return [begin, line.next];

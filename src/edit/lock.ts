@@ -32,7 +32,8 @@ export async function takeClaim(target: string, disk: Disk): Promise<Claim> {
     const release = (): Promise<void> => unlinkIfThere(disk, file);
     await (await disk.open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)).close();
     try {
-      if (await alone(disk, folder, prefix, own, deadline)) return { temporary: path.join(folder, `${own}.tmp`), release };
+      if (await alone(disk, folder, prefix, own, deadline))
+        return { temporary: path.join(folder, `${own}.tmp`), release };
     } catch (error) {
       await release();
       throw error;
@@ -42,15 +43,25 @@ export async function takeClaim(target: string, disk: Disk): Promise<Claim> {
 }
 
 /** True as soon as no other claim lives; false where another one has precedence, and this one is to be withdrawn. */
-async function alone(disk: Disk, folder: string, prefix: string, own: string, deadline: number): Promise<boolean> {
+async function alone(
+  disk: Disk,
+  folder: string,
+  prefix: string,
+  own: string,
+  deadline: number,
+): Promise<boolean> {
   for (;;) {
     const others = (await living(disk, folder, prefix)).filter((name) => name !== own);
     if (others.length === 0) return true;
     if (Date.now() > deadline) {
       const holder = /-([0-9]+)-[0-9]+$/.exec(others[0] ?? '')?.[1];
-      throw new WraptoolError('edit_conflict', `the process ${holder} has been editing in "${folder}" for too long`, {
-        hint: 'wait until it is done, or end it',
-      });
+      throw new WraptoolError(
+        'edit_conflict',
+        `the process ${holder} has been editing in "${folder}" for too long`,
+        {
+          hint: 'wait until it is done, or end it',
+        },
+      );
     }
     await delay(2 + Math.random() * 8);
     // The first by name stays and waits; so one of several always gets on.
@@ -62,7 +73,8 @@ async function alone(disk: Disk, folder: string, prefix: string, own: string, de
 async function living(disk: Disk, folder: string, prefix: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of await disk.readdir(folder)) {
-    const [, claim, pid, start, kind] = /^(\.wraptool-[0-9a-f]{12}-[0-9a-f]{16}-([0-9]+)-([0-9]+))\.(lock|tmp)$/.exec(name) ?? [];
+    const [, claim, pid, start, kind] =
+      /^(\.wraptool-[0-9a-f]{12}-[0-9a-f]{16}-([0-9]+)-([0-9]+))\.(lock|tmp)$/.exec(name) ?? [];
     if (claim === undefined || !name.startsWith(prefix)) continue;
     if (!(await lives(Number(pid), start ?? '0'))) await unlinkIfThere(disk, path.join(folder, name));
     else if (kind === 'lock') found.push(claim);

@@ -16,7 +16,11 @@ export function valueAt(data: unknown, path: readonly string[]): unknown {
 }
 
 /** The pair whose value is an inline table that holds the entry or would. */
-export function inlineHolder(text: string, found: readonly Statement[], path: readonly string[]): Statement | null {
+export function inlineHolder(
+  text: string,
+  found: readonly Statement[],
+  path: readonly string[],
+): Statement | null {
   return (
     found.find(
       ({ kind, path: own, value }) =>

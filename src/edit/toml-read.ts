@@ -55,12 +55,24 @@ export function statements(text: string): Statement[] {
       const { path, end } = readKey(text, at + (array ? 2 : 1));
       at = end + (array ? 2 : 1);
       table = path;
-      found.push({ kind: array ? 'array' : 'table', path, written: path.length, start, value: { start, end: at } });
+      found.push({
+        kind: array ? 'array' : 'table',
+        path,
+        written: path.length,
+        start,
+        value: { start, end: at },
+      });
     } else {
       const { path, end } = readKey(text, at);
       const value = skipBlanks(text, end + 1);
       at = valueEnd(text, value);
-      found.push({ kind: 'pair', path: [...table, ...path], written: path.length, start, value: { start: value, end: at } });
+      found.push({
+        kind: 'pair',
+        path: [...table, ...path],
+        written: path.length,
+        start,
+        value: { start: value, end: at },
+      });
     }
   }
   return found;

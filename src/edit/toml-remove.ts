@@ -14,18 +14,27 @@ export function removeToml(text: string, path: readonly string[]): Plan | null {
   const inline = inlineHolder(text, found, path);
   const changes =
     inline === null ? removeParts(text, found, entryParts(found, path)) : removeInline(text, inline, path);
-  const gone = path.map((_, index) => path.slice(0, index + 1)).find((own) => isOnlyIn(found, own, path)) ?? path;
+  const gone =
+    path.map((_, index) => path.slice(0, index + 1)).find((own) => isOnlyIn(found, own, path)) ?? path;
   return { changes, expected: withoutValue(data, gone), own: changes.map(({ remove }) => remove) };
 }
 
-function isOnlyIn(found: readonly Statement[], container: readonly string[], path: readonly string[]): boolean {
+function isOnlyIn(
+  found: readonly Statement[],
+  container: readonly string[],
+  path: readonly string[],
+): boolean {
   return found
     .filter(({ path: own }) => startsWith(own, container) || startsWith(container, own))
     .every(({ path: own }) => startsWith(own, path));
 }
 
 /** Whole statements go, a table with the lines up to its last pair and with a blank line before it. */
-export function removeParts(text: string, found: readonly Statement[], parts: readonly Statement[]): Change[] {
+export function removeParts(
+  text: string,
+  found: readonly Statement[],
+  parts: readonly Statement[],
+): Change[] {
   const ranges: [number, number][] = [];
   for (const part of parts) {
     const open = ranges.at(-1);

@@ -29,11 +29,20 @@ function checkContainers(found: readonly Statement[], path: readonly string[]): 
   for (const { kind, path: own, start, value } of found) {
     if (!startsWith(path, own)) continue;
     if (kind === 'array' || (kind === 'pair' && own.length < path.length))
-      throw new EditRefused('wrong_type', `${quoted(own)} must be a table`, kind === 'pair' ? value.start : start);
+      throw new EditRefused(
+        'wrong_type',
+        `${quoted(own)} must be a table`,
+        kind === 'pair' ? value.start : start,
+      );
   }
 }
 
-function setTable(text: string, found: readonly Statement[], path: readonly string[], table: Table): Change[] {
+function setTable(
+  text: string,
+  found: readonly Statement[],
+  path: readonly string[],
+  table: Table,
+): Change[] {
   const parts = entryParts(found, path);
   const whole = parts.find(({ path: own }) => own.length === path.length);
   const first = whole ?? parts[0];
@@ -61,7 +70,11 @@ function replacePair(text: string, pair: Statement, path: readonly string[], tab
   const written = inlineTable(table, innerSpace(text, start, end));
   if (pair.path.length === path.length) return { at: start, remove: text.slice(start, end), insert: written };
   const relative = path.slice(pair.path.length - pair.written);
-  return { at: pair.start, remove: text.slice(pair.start, end), insert: `${tomlPath(relative)} = ${written}` };
+  return {
+    at: pair.start,
+    remove: text.slice(pair.start, end),
+    insert: `${tomlPath(relative)} = ${written}`,
+  };
 }
 
 /** The lines between the header and the table’s last pair give way to the new ones, the header of a sub-table too; other parts go. */
@@ -76,11 +89,20 @@ function replaceTable(
   const index = found.indexOf(header);
   const next = found.findIndex(({ kind }, at) => at > index && kind !== 'pair');
   const body = found.slice(index, next === -1 ? undefined : next);
-  const from = renamed === null ? lineEnd(text, header.value.end) : { next: lineStart(text, header.start), broken: true };
+  const from =
+    renamed === null
+      ? lineEnd(text, header.value.end)
+      : { next: lineStart(text, header.start), broken: true };
   const to = lineEnd(text, (body.at(-1) as Statement).value.end);
   const lines = [...(renamed === null ? [] : [`[${tomlPath(renamed)}]`]), ...tableLines(table)];
   const joined = lines.join(to.eol);
-  const insert = to.broken ? (lines.length > 0 ? joined + to.eol : '') : from.broken ? joined : to.eol + joined;
+  const insert = to.broken
+    ? lines.length > 0
+      ? joined + to.eol
+      : ''
+    : from.broken
+      ? joined
+      : to.eol + joined;
   const others = parts.filter((part) => !body.includes(part));
   return [
     { at: from.next, remove: text.slice(from.next, to.next), insert },

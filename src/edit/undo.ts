@@ -35,11 +35,15 @@ export type Receipt = {
 };
 
 export type Restored =
-  | { readonly ok: true; readonly done: 'restored' | 'entry-removed' | 'file-removed' | 'nothing' }
-  | Refusal;
+  { readonly ok: true; readonly done: 'restored' | 'entry-removed' | 'file-removed' | 'nothing' } | Refusal;
 
 /** Writes `value` at the place and remembers in `folder` (made 0700) how to take it back. */
-export async function addEntry(place: EntryPlace, value: Json, folder: string, disk: Disk = fs): Promise<Outcome> {
+export async function addEntry(
+  place: EntryPlace,
+  value: Json,
+  folder: string,
+  disk: Disk = fs,
+): Promise<Outcome> {
   const done: { outcome: Outcome | null } = { outcome: null };
   await updateFile(
     place.file,

@@ -35,8 +35,14 @@ export function checkRequest({ tool, subcommand, flags, exact }: AllowRequest): 
         throw new EditRefused('request_malformed', `${what} is empty`);
       if (hidden.test(text)) throw new EditRefused('request_malformed', `${what} holds a control character`);
     }
-  if (subcommand !== null && subcommand.split(' ').includes(''))
-    throw new EditRefused('request_malformed', 'the words of a subcommand are parted by single spaces');
+  const words = wordsOf(subcommand);
+  if (words.some((word) => word === '' || word.startsWith('-') || /\s/.test(word)))
+    throw new EditRefused(
+      'request_malformed',
+      'a subcommand is words parted by single spaces, none with a dash first',
+    );
+  if (flags.some((flag) => !/^-[^\s=]+$/.test(flag) || /^-+$/.test(flag)))
+    throw new EditRefused('request_malformed', 'a flag is named with its dashes and without a value');
 }
 
 /** Refuses what a deny rule would still refuse once it were allowed. */

@@ -7,7 +7,7 @@ import fs, { type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { takeClaim, unlinkIfThere, type Disk } from './lock.ts';
-import { EditRefused, refusing } from './refuse.ts';
+import { refusing } from './refuse.ts';
 import { decode } from './splice.ts';
 import type { Outcome, Refusal } from './types.ts';
 
@@ -30,6 +30,7 @@ export async function updateFile(
   decide: (bytes: Buffer | null, target: string) => Verdict | Promise<Verdict>,
   disk: Disk = fs,
 ): Promise<string> {
+  const progress = { committed: false };
   try {
     const target = await resolveTarget(file, disk);
     await disk.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
@@ -37,13 +38,13 @@ export async function updateFile(
     try {
       for (let left = attempts; left > 0; left -= 1) {
         if ((await resolveTarget(file, disk)) !== target) break;
-        if (await attempt(target, claim.temporary, decide, disk)) return target;
+        if (await attempt(target, claim.temporary, decide, disk, progress)) return target;
       }
     } finally {
       await claim.release();
     }
   } catch (error) {
-    throw error instanceof WraptoolError || error instanceof EditRefused ? error : failure(file, error);
+    throw error instanceof WraptoolError ? error : failure(file, error, progress.committed);
   }
   throw new WraptoolError('edit_conflict', `"${file}" keeps changing while it is edited`, {
     hint: 'close what else writes to it, then try again',
@@ -82,6 +83,7 @@ async function attempt(
   temporary: string,
   decide: (bytes: Buffer | null, target: string) => Verdict | Promise<Verdict>,
   disk: Disk,
+  progress: { committed: boolean },
 ): Promise<boolean> {
   const before = await read(target, disk);
   const verdict = await decide(before?.bytes ?? null, target);
@@ -91,11 +93,13 @@ async function attempt(
   if ('remove' in verdict) {
     if (!same(before, await read(target, disk))) return false;
     await disk.unlink(target);
+    progress.committed = true;
   } else {
     try {
       await writeNew(temporary, verdict.write, before?.stats ?? null, disk);
-      if (!same(before, await read(target, disk)) || !(await commit(temporary, target, before, disk)))
-        return false;
+      if (!same(before, await read(target, disk))) return false;
+      if (!(await commit(temporary, target, before, disk))) return false;
+      progress.committed = true;
     } finally {
       await unlinkIfThere(disk, temporary);
     }
@@ -175,7 +179,7 @@ function same(one: Current | null, other: Current | null): boolean {
 }
 
 /** Where the links lead: the real path of a file that is there or is yet to be made. */
-async function resolveTarget(file: string, disk: Disk): Promise<string> {
+export async function resolveTarget(file: string, disk: Disk): Promise<string> {
   let current = path.resolve(file);
   for (let left = longestChain; left > 0; left -= 1) {
     const folder = await realFolder(path.dirname(current), disk);
@@ -221,10 +225,11 @@ const hints: Readonly<Record<string, string>> = {
   EPERM: 'you may not write there, or not as the file’s owner',
 };
 
-function failure(file: string, error: unknown): WraptoolError {
+function failure(file: string, error: unknown, committed: boolean): WraptoolError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return new WraptoolError('edit_failed', `"${file}" could not be edited: ${message}`, {
-    hint: hints[code ?? ''] ?? 'the file is as it was',
+  const what = committed ? 'was edited, but that may not last' : 'could not be edited and is as it was';
+  return new WraptoolError('edit_failed', `"${file}" ${what}: ${message}`, {
+    hint: hints[code ?? ''] ?? 'look at the disk and the folder’s permissions',
     cause: error,
   });
 }

@@ -27,6 +27,13 @@ export async function takeClaim(target: string, disk: Disk): Promise<Claim> {
   const prefix = `.wraptool-${createHash('sha256').update(path.basename(target)).digest('hex').slice(0, 12)}-`;
   const deadline = Date.now() + patience;
   for (;;) {
+    // Who had to withdraw waits for all that were there: a fresh claim each time would keep them from getting on.
+    await until(
+      deadline,
+      folder,
+      () => living(disk, folder, prefix),
+      (others) => others.length === 0,
+    );
     const own = `${prefix}${randomBytes(8).toString('hex')}-${process.pid}-${await startOf(process.pid)}`;
     const file = path.join(folder, `${own}.lock`);
     const release = (): Promise<void> => unlinkIfThere(disk, file);
@@ -50,11 +57,28 @@ async function alone(
   own: string,
   deadline: number,
 ): Promise<boolean> {
+  // The first by name stays and waits; so one of several always gets on.
+  const others = await until(
+    deadline,
+    folder,
+    async () => (await living(disk, folder, prefix)).filter((name) => name !== own),
+    (names) => names.length === 0 || names.some((name) => name < own),
+  );
+  return others.length === 0;
+}
+
+/** Looks until `enough` says so, and resolves with what it saw. */
+async function until(
+  deadline: number,
+  folder: string,
+  look: () => Promise<string[]>,
+  enough: (names: readonly string[]) => boolean,
+): Promise<string[]> {
   for (;;) {
-    const others = (await living(disk, folder, prefix)).filter((name) => name !== own);
-    if (others.length === 0) return true;
+    const names = await look();
+    if (enough(names)) return names;
     if (Date.now() > deadline) {
-      const holder = /-([0-9]+)-[0-9]+$/.exec(others[0] ?? '')?.[1];
+      const holder = /-([0-9]+)-[0-9]+$/.exec(names[0] ?? '')?.[1];
       throw new WraptoolError(
         'edit_conflict',
         `the process ${holder} has been editing in "${folder}" for too long`,
@@ -64,8 +88,6 @@ async function alone(
       );
     }
     await delay(2 + Math.random() * 8);
-    // The first by name stays and waits; so one of several always gets on.
-    if (others.some((name) => name < own)) return false;
   }
 }
 

@@ -8,7 +8,7 @@ import fs from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { missingContainers, removeEntry, setEntry } from './entry.ts';
-import { textOf, updateFile, type Verdict } from './file.ts';
+import { resolveTarget, textOf, updateFile, type Verdict } from './file.ts';
 import { unlinkIfThere, type Disk } from './lock.ts';
 import type { Format, Grammar, Json, Outcome, Refusal } from './types.ts';
 
@@ -64,32 +64,32 @@ export async function addEntry(
 
 /** Takes back what addEntry did; without a receipt there is nothing to take back. */
 export async function restoreEntry(place: EntryPlace, folder: string, disk: Disk = fs): Promise<Restored> {
+  const real = { ...place, file: await resolveTarget(place.file, disk) };
+  const receipt = await readReceipt(real, folder, disk);
+  if (receipt === null) return { ok: true, done: 'nothing' };
   const done: { outcome: Restored | null } = { outcome: null };
-  let target = place.file;
   await updateFile(
-    place.file,
-    async (bytes, real) => {
-      target = real;
-      const [verdict, outcome] = await takeBack({ ...place, file: real }, bytes, folder, disk);
+    real.file,
+    async (bytes) => {
+      const [verdict, outcome] = await takeBack(real, receipt, bytes, folder, disk);
       done.outcome = outcome;
       return verdict;
     },
     disk,
   );
   const outcome = done.outcome ?? unreachable();
-  if (outcome.ok) await forget({ ...place, file: target }, folder, disk);
+  if (outcome.ok) await forget(real, receipt, folder, disk);
   return outcome;
 }
 
 async function takeBack(
   place: EntryPlace,
+  receipt: Receipt,
   bytes: Buffer | null,
   folder: string,
   disk: Disk,
 ): Promise<[Verdict, Restored]> {
-  const receipt = await readReceipt(place, folder, disk);
-  if (receipt === null || bytes === null || digest(bytes) === receipt.before)
-    return [null, { ok: true, done: 'nothing' }];
+  if (bytes === null || digest(bytes) === receipt.before) return [null, { ok: true, done: 'nothing' }];
   if (receipt.after.includes(digest(bytes))) {
     if (receipt.before === null) return [{ remove: true }, { ok: true, done: 'file-removed' }];
     return [{ write: await readBackup(place, receipt, folder, disk) }, { ok: true, done: 'restored' }];
@@ -119,13 +119,19 @@ async function remember(
   }
   const base = old === null || bytes === null ? bytes : withoutOurs(place, old, bytes, text);
   const made = missingContainers(place.format, base?.toString() ?? '', place.path, place.grammar);
-  if (base !== null) await write(files(place, folder).backup, base, disk);
   const before = base === null ? null : digest(base);
-  await writeReceipt(
-    { version: 1, file: place.file, path: place.path, made, before, after: [digest(written)] },
-    folder,
-    disk,
-  );
+  if (base !== null && before !== null) await write(backupFile(place, before, folder), base, disk);
+  const receipt: Receipt = {
+    version: 1,
+    file: place.file,
+    path: place.path,
+    made,
+    before,
+    after: [digest(written)],
+  };
+  await writeReceipt(receipt, folder, disk);
+  if (old !== null && old.before !== null && old.before !== before)
+    await unlinkIfThere(disk, backupFile(place, old.before, folder));
 }
 
 /** What a file that its user changed since our last edit would be without our entry. */
@@ -135,15 +141,22 @@ function withoutOurs(place: EntryPlace, receipt: Receipt, bytes: Buffer, text: s
   return outcome.ok ? Buffer.from(outcome.text) : bytes;
 }
 
-function files({ file, path: keys }: EntryPlace, folder: string): { receipt: string; backup: string } {
-  const name = digest(JSON.stringify([file, ...keys])).slice(0, 24);
-  return { receipt: path.join(folder, `${name}.json`), backup: path.join(folder, `${name}.before`) };
+function nameOf({ file, path: keys }: Pick<EntryPlace, 'file' | 'path'>): string {
+  return digest(JSON.stringify([file, ...keys])).slice(0, 24);
+}
+
+function receiptFile(place: Pick<EntryPlace, 'file' | 'path'>, folder: string): string {
+  return path.join(folder, `${nameOf(place)}.json`);
+}
+
+// Named by what is in it, so that a receipt never meets the backup of another one.
+function backupFile(place: Pick<EntryPlace, 'file' | 'path'>, before: string, folder: string): string {
+  return path.join(folder, `${nameOf(place)}-${before.slice(0, 16)}.before`);
 }
 
 async function readReceipt(place: EntryPlace, folder: string, disk: Disk): Promise<Receipt | null> {
-  const { receipt } = files(place, folder);
   try {
-    return JSON.parse(await disk.readFile(receipt, 'utf8')) as Receipt;
+    return JSON.parse(await disk.readFile(receiptFile(place, folder), 'utf8')) as Receipt;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
@@ -151,7 +164,7 @@ async function readReceipt(place: EntryPlace, folder: string, disk: Disk): Promi
 }
 
 async function readBackup(place: EntryPlace, receipt: Receipt, folder: string, disk: Disk): Promise<Buffer> {
-  const { backup } = files(place, folder);
+  const backup = backupFile(place, receipt.before ?? '', folder);
   const bytes = await disk.readFile(backup);
   if (digest(bytes) === receipt.before) return bytes;
   throw new WraptoolError('edit_failed', `the backup "${backup}" is not what was saved`, {
@@ -160,18 +173,16 @@ async function readBackup(place: EntryPlace, receipt: Receipt, folder: string, d
 }
 
 async function writeReceipt(receipt: Receipt, folder: string, disk: Disk): Promise<void> {
-  const place = { file: receipt.file, path: receipt.path, format: 'json' as const };
-  await write(files(place, folder).receipt, Buffer.from(`${JSON.stringify(receipt, null, 2)}\n`), disk);
+  await write(receiptFile(receipt, folder), Buffer.from(`${JSON.stringify(receipt, null, 2)}\n`), disk);
 }
 
 async function write(file: string, bytes: Buffer, disk: Disk): Promise<void> {
   await updateFile(file, () => ({ write: bytes }), disk);
 }
 
-async function forget(place: EntryPlace, folder: string, disk: Disk): Promise<void> {
-  const { receipt, backup } = files(place, folder);
-  await unlinkIfThere(disk, receipt);
-  await unlinkIfThere(disk, backup);
+async function forget(place: EntryPlace, receipt: Receipt, folder: string, disk: Disk): Promise<void> {
+  await unlinkIfThere(disk, receiptFile(place, folder));
+  if (receipt.before !== null) await unlinkIfThere(disk, backupFile(place, receipt.before, folder));
 }
 
 function keep(done: { outcome: Outcome | null }, refusal: Refusal): null {

@@ -1,7 +1,9 @@
 /** Configs in every style: what fast-check draws is the layout; the data is known beside the text. */
 import fc from 'fast-check';
 
-export const runs = { numRuns: Number(process.env['FC_RUNS'] ?? (process.env['CI'] === 'true' ? 3_000 : 300)) };
+export const runs = {
+  numRuns: Number(process.env['FC_RUNS'] ?? (process.env['CI'] === 'true' ? 3_000 : 300)),
+};
 
 const eol = fc.constantFrom('\n', '\r\n');
 const mark = fc.constantFrom('', '\uFEFF');
@@ -16,7 +18,20 @@ export function dressed(text: string, { eol: breaks, mark: bom, final }: Layout)
   return bom + (final ? body : body.replace(/(\r?\n)$/, ''));
 }
 
-const flag = fc.constantFrom('--a', '--bb', '-4', '--x,y', '--c-d', '-z', 'on', '--e=f', "--it's", '--q"');
+const asked = fc.constantFrom(
+  '--a',
+  '--bb',
+  '-4',
+  '--x,y',
+  '--c-d',
+  '-z',
+  "--it's",
+  '--q"',
+  '--k:',
+  '-1e3',
+  '--#',
+);
+const flag = fc.oneof(asked, fc.constantFrom('on', '--e=f', '12:30', 'a: b', ''));
 const words = fc.constantFrom('push', 'pr list', 'fetch', '007', 'on', 'remote add');
 
 type Quote = '' | "'" | '"';
@@ -130,7 +145,7 @@ export const policy = fc
 export const request = fc.record({
   tool: fc.constant('git'),
   subcommand: words,
-  flags: fc.array(flag, { maxLength: 3 }),
+  flags: fc.array(asked, { maxLength: 3 }),
 });
 
 /** JSON as people write it: every object on one line or over several, comments, trailing commas. */

@@ -214,10 +214,19 @@ const refused: readonly {
     expected: { code: 'request_malformed', why: 'a flag holds a control character' },
   },
   {
+    name: 'a flag with a value',
+    request: { flags: ['--format=json'] },
+    before: head,
+    expected: { code: 'request_malformed', why: 'a flag is named with its dashes and without a value' },
+  },
+  {
     name: 'words with two spaces between',
     request: { subcommand: 'pr  list' },
     before: head,
-    expected: { code: 'request_malformed', why: 'the words of a subcommand are parted by single spaces' },
+    expected: {
+      code: 'request_malformed',
+      why: 'a subcommand is words parted by single spaces, none with a dash first',
+    },
   },
   {
     name: 'a NUL in the file',

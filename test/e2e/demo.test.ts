@@ -10,7 +10,10 @@ test(
   'the demo, as a newcomer runs it, shows git_status reach the model and the forced push denied in both runtimes',
   needs('root', 'bubblewrap', 'netns', 'docker', 'npm-registry'),
   () => {
-    const { status, stdout, stderr } = spawnSync(demo, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    const { status, stdout, stderr } = spawnSync(demo, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     assert.equal(status, 0, `${stdout}\n${stderr}`);
     const seen = stdout.split('\n').filter((line) => /^ {3}seen both$|^== /.test(line));
     assert.deepEqual(seen, [

@@ -43,7 +43,7 @@ function below(key: string, schema: z.ZodType): KeyFacts[] {
     );
   if (inner instanceof z.ZodRecord) {
     const value = inner.valueType as z.ZodType;
-    return bare(value) instanceof z.ZodObject ? below(`${key}.${placeholder(key)}`, value) : [];
+    return bare(value) instanceof z.ZodObject ? below(`${key}.${nameOf(key)}`, value) : [];
   }
   if (inner instanceof z.ZodArray) return below(`${key}[]`, inner.element as z.ZodType);
   return inner instanceof z.ZodUnion
@@ -51,7 +51,7 @@ function below(key: string, schema: z.ZodType): KeyFacts[] {
     : [];
 }
 
-function placeholder(key: string): string {
+function nameOf(key: string): string {
   return key.endsWith('flag_constraints') ? 'FLAG' : 'NAME';
 }
 

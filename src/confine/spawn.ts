@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { constants } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { WraptoolError } from '../errors.ts';
 import { confinedCommand } from './command.ts';
@@ -83,6 +84,7 @@ function running(
     stop: async () => {
       child.kill('SIGKILL');
       await ended;
+      await gone((await status.started).pid);
     },
   };
 }
@@ -174,6 +176,23 @@ function watchStatus(stream: Readable): StatusReader {
 function merge(seen: Status, line: string): Status {
   const said = JSON.parse(line) as { 'child-pid'?: number; 'exit-code'?: number };
   return { pid: said['child-pid'] ?? seen.pid, code: said['exit-code'] ?? seen.code };
+}
+
+/** The launcher does not wait for the sandbox when it is killed; of what is inside, the first process goes last. */
+async function gone(init: number | null): Promise<void> {
+  const deadline = Date.now() + 5000;
+  while (init !== null && Date.now() < deadline && (await runs(init))) await setTimeout(5);
+}
+
+async function runs(pid: number): Promise<boolean> {
+  try {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return !['Z', 'X'].includes(stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ESRCH') return false;
+    throw error;
+  }
 }
 
 /** bubblewrap's first process reaps; the command is its oldest child. */

@@ -61,8 +61,10 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
   for (const path of grammar.facts.subcommands ?? []) wordAt(root, path.split(' '));
   const at: ConfigPath = ['tools', name];
   (spec.allow ?? []).forEach((rule, index) => {
-    const compiled = compileAllow(name, grammar, rule, [...at, 'allow', index], locate, findings);
-    wordAt(root, compiled.path).allow.push(compiled);
+    const where = [...at, 'allow', index];
+    const compiled = compileAllow(name, grammar, rule, where, locate, findings);
+    const { allow } = wordAt(root, compiled.path);
+    allow.push(agreeing(compiled, allow, where, findings));
   });
   (spec.deny ?? []).forEach((rule, index) => {
     const compiled = compileDeny(name, grammar, rule, [...at, 'deny', index], locate, findings);
@@ -72,7 +74,47 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
   const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
     .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
     .map(exampleWords);
-  return { name, grammar, globalFlags, root, allowCount: spec.allow?.length ?? 0, examples };
+  return {
+    name,
+    grammar,
+    globalFlags,
+    root,
+    allowCount: spec.allow?.length ?? 0,
+    denyCount: spec.deny?.length ?? 0,
+    examples,
+  };
+}
+
+/**
+ * Whether a flag takes the next word is a fact about the CLI, so rules of one subcommand cannot differ in it: one
+ * would write what another reads otherwise. A rule that leaves it open follows one that says it.
+ */
+function agreeing(rule: AllowRule, others: AllowRule[], at: ConfigPath, findings: Findings): AllowRule {
+  let agreed = rule;
+  for (const [index, other] of others.entries())
+    for (const [name, theirs] of other.flags) {
+      const ours = rule.flags.get(name);
+      if (!ours || (ours.value === 'required') === (theirs.value === 'required')) continue;
+      if (ours.value === 'open') agreed = neverBare(agreed, ours);
+      else if (theirs.value === 'open') others[index] = neverBare(others[index] ?? other, theirs);
+      else
+        findings.problems.push({
+          path: [...at, 'flag_constraints', ours.name],
+          message: `"${name}" is value: ${ours.value} here and value: ${theirs.value} in another rule of this subcommand`,
+        });
+    }
+  return agreed;
+}
+
+function neverBare(rule: AllowRule, flag: Flag): AllowRule {
+  const renewed = { ...flag, neverBare: true };
+  const swap = (one: Flag): Flag => (one.name === flag.name ? renewed : one);
+  return {
+    ...rule,
+    flags: new Map([...rule.flags].map(([name, one]) => [name, swap(one)])),
+    required: rule.required.map(swap),
+    aliased: rule.aliased.map(swap),
+  };
 }
 
 function splitPath(subcommand: string | undefined): readonly string[] {

@@ -70,13 +70,15 @@ function decideTool(tool: ToolPolicy, call: Call): Decision {
   const rules = target?.allow ?? [];
   const start = found || !bare ? globals : 0;
   const tokens = start === 0 ? argv : argv.slice(start);
-  const denial = findDenial(tool.root, tool.grammar, tokens, rules, from - start);
+  const refusal = (words: readonly string[]): Denial | null =>
+    tool.denyCount === 0 ? null : findDenial(tool.root, tool.grammar, words, rules, from - start);
+  const denial = refusal(tokens);
   if (denial) return denyByRule(tool, call, denial, rules);
   if (!target) return unknownSubcommand(tool, call, globals);
   const decision = tryRules(tool, call, target, argv.slice(0, found ? globals : 0), argv.slice(from));
   if (decision.decision === 'deny') return decision;
   // What runs is the canonical form, so that is what must meet no deny rule, whatever was typed.
-  const written = findDenial(tool.root, tool.grammar, decision.argv.slice(start), rules, from - start);
+  const written = refusal(decision.argv.slice(start));
   return written ? denyByRule(tool, call, written, rules) : decision;
 }
 

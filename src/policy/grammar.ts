@@ -287,19 +287,16 @@ export function canonical(
   const head = [...globals, ...rule.path];
   // What is not known to be a flag's value must stay where it is.
   if (rule.anyFlags || !rule.interspersed) return [...head, ...parsed.order];
+  const written = [...head];
   const { facts } = grammar;
-  const leading = facts.positionalsFirst
-    ? parsed.flags.filter(({ flag }) => flag && facts.leadingFlags?.includes(flag.name))
-    : parsed.flags;
-  const trailing = parsed.flags.filter((written) => !leading.includes(written));
-  const before = parsed.positionals.filter((positional) => !positional.afterEnd);
-  const after = parsed.positionals.filter((positional) => positional.afterEnd);
-  return [
-    ...head,
-    ...leading.flatMap(({ words }) => words),
-    ...before.map(({ text }) => text),
-    ...trailing.flatMap(({ words }) => words),
-    ...(parsed.ended ? ['--'] : []),
-    ...after.map(({ text }) => text),
-  ];
+  const early = (flag: Flag | null): boolean =>
+    !facts.positionalsFirst || (flag !== null && facts.leadingFlags?.includes(flag.name) === true);
+  for (const { flag, words } of parsed.flags) if (early(flag)) written.push(...words);
+  for (const { text, afterEnd } of parsed.positionals) if (!afterEnd) written.push(text);
+  if (facts.positionalsFirst)
+    for (const { flag, words } of parsed.flags) if (!early(flag)) written.push(...words);
+  if (!parsed.ended) return written;
+  written.push('--');
+  for (const { text, afterEnd } of parsed.positionals) if (afterEnd) written.push(text);
+  return written;
 }

@@ -65,6 +65,7 @@ export type ToolPolicy = {
   readonly globalFlags: ReadonlySet<string>;
   readonly root: Word;
   readonly allowCount: number;
+  readonly denyCount: number;
   /** argv of every `match` and `not_match` of its rules. */
   readonly examples: readonly (readonly string[])[];
 };

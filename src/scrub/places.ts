@@ -1,6 +1,5 @@
 /** Values that only their name or place tells: `password=…`, an Authorization header, the password in a URL. */
 import { isPlausible } from './plausible.ts';
-import type { Span } from './span.ts';
 import type { Attempt } from './triggers.ts';
 
 /** sure: whatever stands there; strong: all but placeholders; weak: only what looks random (see plausible.ts). */
@@ -18,7 +17,7 @@ export type Place = {
 
 // A name that says secret: whole, or the end of a longer one (DB_PASSWORD, clientSecret).
 const secretWord =
-  'pass(?:word|wd|phrase|code|w)?|pwd|' +
+  'pass(?:word|wd|phrase|code|w)|(?<=[a-z0-9][_-]|db|user|root|admin)pass|pass(?=["\'=])|pwd|' +
   'secret(?:[ _-]?(?:access)?[ _-]?(?:key)?(?:[ _-]?base)?|[ _-]?(?:value|token))?|token|credentials?|_auth|' +
   '(?<=(?:api|app|access|private|preshared|encryption|signing|master|account|auth|service|license|deploy|storage|webhook|session|jwt|hmac|client)[ _-]?)key(?:[_-]?(?:base64|data))?';
 const secretTriggers = ['pas', 'pwd', 'sec', 'tok', 'cre', '_au', 'key'];
@@ -51,6 +50,19 @@ export const places: readonly Place[] = [
     trust: 'weak',
     triggers: secretTriggers,
     source: `(?:${secretWord})(?:${quote})?[ \\t]{0,8}(?:=>|:=|=|:)[ \\t]{0,8}(${bare}{6,4096})`,
+  },
+  {
+    name: 'secret',
+    trust: 'strong',
+    triggers: secretTriggers,
+    source: `(?:${secretWord})(?<=<[a-z0-9_.:-]{1,64})>([^<>\\s\\0\\x1b]{4,4096})(?=<\\/)`,
+  },
+  // openssl … -passin pass:…
+  {
+    name: 'password',
+    trust: 'strong',
+    triggers: ['pas'],
+    source: `pass(?<=-pass(?:in|out)?[ =]pass):(${bare}{4,256})`,
   },
   // --password …
   {
@@ -142,7 +154,7 @@ export const places: readonly Place[] = [
 ];
 
 /** Finds what stands at one place. */
-export function attemptPlace(place: Place): Attempt<Span> {
+export function attemptPlace(place: Place): Attempt {
   const expression = new RegExp(place.source, 'yi');
   return (text, at) => {
     expression.lastIndex = at;

@@ -2,7 +2,7 @@
 import type { Place } from './places.ts';
 
 const placeholder =
-  /^(?:[<$%{*([].*|[*•.xX_#-]+|\$?\{+.*|null|none|nil|undefined|true|false|yes|no|on|off|empty|redacted|\[?redacted.*|changeme|change[_-]me.*|your[_-].*|my[_-]?(?:password|secret|token)|example.*|placeholder.*|dummy.*|insert[_-].*|todo|string|optional|required|number|boolean|any|unknown|object|hidden|masked|prompt|stdin|file|not[ _-].*|password|passwd|secret|token)$/i;
+  /^(?:[<$%{*([].*|[*•.xX_#-]+|\$?\{+.*|null|none|nil|undefined|true|false|yes|no|on|off|empty|redacted|\[?redacted.*|changeme|change[_-]me.*|your[_-].*|my[_-]?(?:password|secret|token)|example.*|placeholder.*|dummy.*|insert[_-].*|todo|string|optional|required|number|boolean|any|unknown|object|hidden|masked|prompt|stdin|file|same-origin|not[ _-].*|password|passwd|secret|token)$/i;
 /** user.password, process.env.TOKEN, os.environ, self.token: letters only, joined by dots. */
 const reference = /^[A-Za-z_$][A-Za-z_$]*(?:\??\.[A-Za-z_$][\w$]*)+$/;
 const path = /^(?:~|\.{1,2})?(?:\/[A-Za-z0-9_.-]{1,64}){2,}\/?$/;
@@ -14,7 +14,7 @@ export function isPlausible(value: string, place: Place, text: string, start: nu
   if (place.trust === 'sure') return true;
   if (placeholder.test(value)) return false;
   if (place.name === 'url-password' && place.trust === 'strong')
-    return !value.includes('${') && !/^:/.test(value);
+    return !value.includes('${') && !value.startsWith(':');
   if (url.test(value) || path.test(value)) return false;
   if (place.trust === 'weak') return looksRandom(value);
   if (place.name === 'secret') return isAssigned(value, text, start);

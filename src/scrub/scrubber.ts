@@ -84,7 +84,7 @@ function createFinder(forms: readonly Form[], patterns: readonly UserPattern[]):
 }
 
 /** What is looked for whatever is configured; made once. */
-const known: Triggers<Span> = makeTriggers([
+const known: Triggers = makeTriggers([
   ...shapes.flatMap((shape) => {
     const attempt = attemptShape(shape);
     return startsOf(shape.head, shape.body).map((start) => ({ start, anyCase: false, attempt }));
@@ -95,7 +95,7 @@ const known: Triggers<Span> = makeTriggers([
   }),
 ]);
 
-function attemptForm({ name, text: form, base64 }: Form): Attempt<Span> {
+function attemptForm({ name, text: form, base64 }: Form): Attempt {
   return (text, at) => {
     if (!text.startsWith(form, at)) return null;
     const span = { name, from: at, start: at, end: at + form.length };

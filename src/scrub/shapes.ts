@@ -2,7 +2,6 @@
  * Tokens that say what they are. Each shape is a head and a bounded body on one line; `before` is what may not stand
  * in front of the head, so that a run of the body's own characters is tried once and not at each of its places.
  */
-import type { Span } from './span.ts';
 import type { Attempt } from './triggers.ts';
 
 export type Shape = {
@@ -157,7 +156,7 @@ export function shapeSource({ head, body, before = word, lead }: Shape): string 
 }
 
 /** Finds one shape where its head stands. */
-export function attemptShape(shape: Shape): Attempt<Span> {
+export function attemptShape(shape: Shape): Attempt {
   const expression = new RegExp(shapeSource(shape), 'y');
   return (text, at) => {
     expression.lastIndex = at;

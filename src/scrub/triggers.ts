@@ -3,17 +3,19 @@
  * where one large alternation takes several times as long.
  */
 
-/** Tries one place of a text; `at` is where the three characters stand. */
-export type Attempt<Found> = (text: string, at: number) => Found | null;
+import type { Span } from './span.ts';
 
-export type Trigger<Found> = {
+/** Tries one place of a text; `at` is where the three characters stand. */
+export type Attempt = (text: string, at: number) => Span | null;
+
+export type Trigger = {
   readonly start: string;
   readonly anyCase: boolean;
-  readonly attempt: Attempt<Found>;
+  readonly attempt: Attempt;
 };
 
-export type Triggers<Found> = {
-  readonly attempts: ReadonlyMap<number, readonly Attempt<Found>[]>;
+export type Triggers = {
+  readonly attempts: ReadonlyMap<number, readonly Attempt[]>;
   /** 1 where `attempts` has the slot: small enough to stay in the cache. */
   readonly taken: Uint8Array;
 };
@@ -21,11 +23,8 @@ export type Triggers<Found> = {
 const slots = 1 << 16;
 
 /** `start` is at least three characters long, of which three count; `base` is what is looked for besides. */
-export function makeTriggers<Found>(
-  list: readonly Trigger<Found>[],
-  base: Triggers<Found> | null = null,
-): Triggers<Found> {
-  const attempts = new Map<number, readonly Attempt<Found>[]>(base?.attempts);
+export function makeTriggers(list: readonly Trigger[], base: Triggers | null = null): Triggers {
+  const attempts = new Map<number, readonly Attempt[]>(base?.attempts);
   const taken = base === null ? new Uint8Array(slots) : base.taken.slice();
   for (const { start, anyCase, attempt } of list) {
     const three = start.slice(0, 3);
@@ -37,9 +36,9 @@ export function makeTriggers<Found>(
   return { attempts, taken };
 }
 
-/** Everything found from `from` on, in the order of its triggers; finds that overlap are all given. */
-export function findAll<Found>({ attempts, taken }: Triggers<Found>, text: string, from: number): Found[] {
-  const found: Found[] = [];
+/** Everything found from `from` on, in the order of its triggers; finds of one name that overlap are one. */
+export function findAll({ attempts, taken }: Triggers, text: string, from: number): Span[] {
+  const found: Span[] = [];
   let first = text.charCodeAt(from);
   let second = text.charCodeAt(from + 1);
   const last = text.length - 2;
@@ -49,7 +48,12 @@ export function findAll<Found>({ attempts, taken }: Triggers<Found>, text: strin
     if (taken[slot] === 1) {
       for (const attempt of attempts.get(slot)!) {
         const one = attempt(text, at);
-        if (one !== null) found.push(one);
+        if (one === null) continue;
+        const before = found.at(-1);
+        // A value that repeats itself is found at each of its places: one span, not one for each.
+        if (before?.name === one.name && one.start >= before.start && one.start < before.end) {
+          if (one.end > before.end) found[found.length - 1] = { ...before, end: one.end };
+        } else found.push(one);
       }
     }
     first = second;
@@ -63,9 +67,13 @@ function slotOf(start: string): number {
 }
 
 function caseVariants(start: string): string[] {
-  return [...start].reduce<string[]>(
-    (all, char) =>
-      all.flatMap((head) => [...new Set([char.toLowerCase(), char.toUpperCase()])].map((one) => head + one)),
-    [''],
-  );
+  return start
+    .split('')
+    .reduce<string[]>(
+      (all, char) =>
+        all.flatMap((head) =>
+          [...new Set([char.toLowerCase(), char.toUpperCase()])].map((one) => head + one),
+        ),
+      [''],
+    );
 }

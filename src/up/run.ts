@@ -185,7 +185,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const token = newToken();
     await world.step('gateway', () => gateway(session, ground, world, token, teardown));
     const injection = injected(options, world, ground, token);
-    await writeFiles(session, ground, injection);
+    await writeFiles(session, ground, world, injection);
     const spec = specify(
       ground,
       world,
@@ -242,17 +242,19 @@ async function gateway(
 }
 
 /** Generated files: the client's configuration for this run, and first-run state in the harness HOME. */
-async function writeFiles(session: Session, ground: Ground, injection: Injection): Promise<void> {
+async function writeFiles(
+  session: Session,
+  ground: Ground,
+  world: UpWorld,
+  injection: Injection,
+): Promise<void> {
   const owner = { uid: ground.workspace.uid, gid: ground.workspace.gid };
   const foreign = process.getuid?.() === 0 && owner.uid !== 0;
   await mkdir(ground.home, { recursive: true, mode: 0o700 });
   await chmod(ground.home, 0o700);
   if (foreign) await chown(ground.home, owner.uid, owner.gid);
-  await writeHome(
-    ground.home,
-    injection.files.filter((file) => file.where === 'home'),
-    owner,
-  );
+  const seeds = injection.files.filter((file) => file.where === 'home');
+  for (const remark of await writeHome(ground.home, seeds, owner)) world.note(remark);
   for (const file of injection.files.filter((entry) => entry.where === 'session')) {
     const target = path.join(session.filesDir, file.path);
     await writeFile(target, file.content, { mode: 0o600, flag: 'wx' });

@@ -14,7 +14,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   'errors.ts': [],
   'paths.ts': [],
   gateway: ['config', 'log', 'requests', 'policy', 'executor', 'proxy', 'scrub', 'introspect', 'paths.ts'],
-  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts'],
+  // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
+  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
   supervise: ['config', 'log', 'paths.ts'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
   requests: ['config', 'edit', 'log', 'policy'],

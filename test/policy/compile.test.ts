@@ -1,7 +1,7 @@
 /** The rules' own examples. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { policyOf, problemsOf } from './support.ts';
+import { outcome, policyOf, problemsOf } from './support.ts';
 
 const push = {
   subcommand: 'push',
@@ -61,4 +61,32 @@ void test('an example is the rule’s own: another rule that allows it does not 
       "tools.git.allow.1.match.0: the rule does not allow its example \"push origin main\": argument 'origin' is not allowed for 'git push': not one of up",
     ],
   );
+});
+
+void test('rules of one subcommand agree on what takes the next word', () => {
+  const value = (kind: 'none' | 'required') => ({ '--when': { value: kind, short: '-w' } }) as const;
+  assert.deepEqual(
+    problemsOf({
+      git: {
+        allow: [
+          { subcommand: 'x', flags: ['--when'], flag_constraints: value('required') },
+          { subcommand: 'y', flags: ['--when'], flag_constraints: value('none') },
+          { subcommand: 'x', flags: ['--when'], flag_constraints: value('none') },
+        ],
+      },
+    }),
+    [
+      'tools.git.allow.2.flag_constraints.--when: "--when" is value: none here and value: required in another rule of this subcommand',
+      'tools.git.allow.2.flag_constraints.--when: "-w" is value: none here and value: required in another rule of this subcommand',
+    ],
+  );
+  for (const order of [1, -1]) {
+    const rules = [
+      { subcommand: 'x', flags: ['--when'], flag_constraints: value('required'), args: [{ enum: ['a'] }] },
+      { subcommand: 'x', flags: ['--when'], args: [{ enum: ['b'] }] },
+    ];
+    const policy = policyOf({ git: { allow: order === 1 ? rules : rules.toReversed() } });
+    assert.equal(outcome(policy, ['git', 'x', '--when', 'b']), 'arg_missing');
+    assert.deepEqual(outcome(policy, ['git', 'x', '--when=now', 'b']), ['x', '--when=now', 'b']);
+  }
 });

@@ -119,10 +119,16 @@ void describe('strings', () => {
     ['1,024 of them', Array.from({ length: 1024 }, () => 'x'), Array.from({ length: 1024 }, () => 'x')],
     ['not 1,025', Array.from({ length: 1025 }, () => 'x'), 'argument_malformed'],
     ['a number', [5], 'request_malformed'],
-    ['a hole', new Array<unknown>(1), 'request_malformed'],
+    ['a null', [null], 'request_malformed'],
   ];
   for (const [sentence, argv, expected] of rows)
     test(sentence, () => assert.deepEqual(outcome(wide, ['tool', ...argv]), expected));
+  test('a hole', () => {
+    const argv: string[] = [];
+    argv[1] = 'x';
+    const decision = evaluate(wide, { tool: 'tool', argv });
+    assert.equal(decision.decision === 'deny' && decision.reason, 'request_malformed');
+  });
   test('an argv that is no list', () => {
     const decision = evaluate(wide, { tool: 'tool', argv: 'x' } as unknown as Call);
     assert.equal(decision.decision === 'deny' && decision.reason, 'request_malformed');

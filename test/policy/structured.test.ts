@@ -200,7 +200,8 @@ void test('one tool per allowed subcommand, sorted, typed from the rule', () => 
     ],
   );
   const commit = tools.find(({ name }) => name === 'git_commit');
-  const { properties } = commit?.inputSchema as {
+  assert.ok(commit);
+  const { properties } = commit.inputSchema as {
     properties: { flags: { properties: unknown; additionalProperties: unknown } };
   };
   assert.deepEqual(properties.flags.properties, {

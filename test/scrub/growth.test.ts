@@ -78,9 +78,12 @@ for (const { name, source, flags } of patterns) {
 test('the whole scrubber grows with the text, not faster', () => {
   const scrubber = createScrubber({ literals: [{ name: 'A', value: 'aaaaaaaaaaaa' }], patterns: [] });
   const time = (text: string) => {
-    const before = performance.now();
-    scrubber.scrub(text);
-    return performance.now() - before;
+    const times = Array.from({ length: 3 }, () => {
+      const before = performance.now();
+      scrubber.scrub(text);
+      return performance.now() - before;
+    });
+    return Math.min(...times);
   };
   for (const unit of [
     'a',

@@ -9,13 +9,17 @@ import { spawnSync } from 'node:child_process';
 /** null: it is there. Otherwise the reason why not. */
 type Probe = () => string | null;
 
+const root: Probe = () => (process.getuid?.() === 0 ? null : 'needs root');
+
 const probes = {
-  root: () => (process.getuid?.() === 0 ? null : 'needs root'),
+  root,
   linux: () => (process.platform === 'linux' ? null : 'needs Linux'),
   bubblewrap: () =>
     runs('bwrap', ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--ro-bind', '/', '/', 'true']),
   'network-private': () =>
-    process.getuid?.() === 0 ? runs('slirp4netns', ['--version']) : runs('pasta', ['--version']),
+    root() === null
+      ? (runs('slirp4netns', ['--version']) ?? runs('unshare', ['--net', 'true']))
+      : runs('pasta', ['--config-net', '--', 'true']),
   docker: () => runs('docker', ['info', '--format', '{{.ServerVersion}}'], 20_000),
   tmux: () => runs('tmux', ['-V']),
   chromium: () => runs('chromium', ['--version'], 20_000),
@@ -25,8 +29,7 @@ const probes = {
   netns: () => runs('unshare', ['--net', 'true']),
   'npm-registry': () =>
     runs('npm', ['view', 'node', 'name', '--fetch-retries=0', '--fetch-timeout=15000'], 30_000),
-  setpriv: () =>
-    probes.root() ?? runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', 'true']),
+  setpriv: () => root() ?? runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', 'true']),
 } satisfies Record<string, Probe>;
 
 export type Part = keyof typeof probes;

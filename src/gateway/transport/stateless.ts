@@ -69,6 +69,8 @@ export async function serveStateless(exchange: Exchange, message: Message): Prom
   }
 }
 
+type Result = { readonly [key: string]: unknown; readonly _meta?: Params };
+
 const methods: ReadonlySet<string> = new Set(['server/discover', 'tools/list', 'tools/call']);
 
 async function answer(
@@ -76,7 +78,7 @@ async function answer(
   caller: Caller,
   { method, params }: Request,
   running: Parameters<typeof callTool>[3],
-): Promise<object> {
+): Promise<Result> {
   if (method === 'tools/call') return callTool(wire.core, caller, params, running);
   if (method === 'tools/list') return { tools: wire.core.listTools(), ttlMs, cacheScope: 'private' };
   return {
@@ -88,9 +90,9 @@ async function answer(
   };
 }
 
-function complete({ wire }: Exchange, result: object, about: Params = {}): object {
+function complete({ wire }: Exchange, result: Result, about: Params = {}): object {
   const server = { name: wire.about.name, version: wire.about.version };
-  return { ...result, resultType: 'complete', _meta: { ...about, [meta.server]: server } };
+  return { ...result, resultType: 'complete', _meta: { ...result._meta, ...about, [meta.server]: server } };
 }
 
 /** Headers and body must say the same: what stands between may route by the headers. */

@@ -155,9 +155,9 @@ export function runMachine(
       let held = 0;
       while (top > 0) {
         const at = pending[--top]!;
+        if (++steps > maxSteps) return null;
         if (marks[at] === index) continue;
         marks[at] = index;
-        if (++steps > maxSteps) return null;
         const instruction = program[at]!;
         if (instruction.op === 'leaf') waiting[held++] = at;
         else if (instruction.op === 'split') {

@@ -8,6 +8,7 @@ import type { Availability, ConfineSpec } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
 import { attachTerminal, touchesTerminal } from '../attach.ts';
 import { HolderClient } from './holder-client.ts';
+import { orphans } from './orphans.ts';
 import { maskedEnv } from './mask.ts';
 import { identity, workspaceMounts, type Identity, type WorkspaceMounts } from './mounts.ts';
 import {
@@ -70,9 +71,17 @@ export class Bubblewrap implements Runtime {
     }
   }
 
-  /** Nothing outlives the process that started it. */
-  async reclaim(): Promise<readonly string[]> {
-    return [];
+  /**
+   * Nothing that runs outlives the process that started it. bubblewrap's own first process can: it is cloned before it
+   * asks to die with its parent, and waits for ever if that one is killed in between.
+   */
+  async reclaim(session: { name: string }): Promise<readonly string[]> {
+    const lines: string[] = [];
+    for (const pid of await orphans(session.name)) {
+      process.kill(pid, 'SIGKILL');
+      lines.push(`ended a bubblewrap that had not begun (pid ${pid})`);
+    }
+    return lines;
   }
 }
 

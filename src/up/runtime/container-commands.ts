@@ -153,6 +153,7 @@ async function finished(exit: Promise<number>, pump: Pump, terminal: Attachment 
     await pump.settle();
     return code;
   } finally {
+    pump.letGo();
     terminal?.release();
   }
 }

@@ -37,11 +37,16 @@ export class Pump {
     const done = this.#done.then(() => true);
     while (!(await Promise.race([done, later(restMs)])) && (this.#writing || seen !== this.#moved))
       seen = this.#moved;
+    this.letGo();
+    await this.#done;
+  }
+
+  /** The given streams are the caller's again. */
+  letGo(): void {
     const { stdin } = this.#streams;
     stdin?.unpipe(this.#exec.stream);
     stdin?.pause();
     this.#exec.stream.destroy();
-    await this.#done;
   }
 
   async #run(tty: boolean): Promise<void> {

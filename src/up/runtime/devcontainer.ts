@@ -166,12 +166,7 @@ async function guarded(
   guard.broken
     .then(() => {
       // An unguarded container does not go on.
-      commands.fail(
-        new WraptoolError(
-          'runtime_failed',
-          'the guard of the container was ended, and the container with it',
-        ),
-      );
+      commands.fail(new WraptoolError('runtime_failed', 'something else ended the container, or its guard'));
       return engine.remove(id);
     })
     .catch((error: unknown) =>

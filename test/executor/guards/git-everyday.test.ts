@@ -253,7 +253,8 @@ async function check(place: Place, cwd: string, bare: string, url: string, state
     const { stdout, exitCode } = await finished(...argv);
     assert.deepEqual([stdout.trim(), exitCode], [await git(cwd, ...argv), 0], argv.join(' '));
   }
-  const committed = await finished('commit', '-qam', 'from the guard');
+  assert.equal((await finished('add', 'two.txt')).exitCode, 0);
+  const committed = await finished('commit', '-qm', 'from the guard');
   assert.equal(committed.exitCode === 0, state.commitFails !== true, committed.stderr);
   const other = join(place.root, 'other');
   await git(place.root, 'clone', '-q', bare, other);

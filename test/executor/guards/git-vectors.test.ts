@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, cp, lstat, readFile, readdir, readlink, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -45,6 +46,8 @@ const mayChange: Record<string, string[]> = {
 
 let executor: Executor;
 const contacts: string[] = [];
+/** Addresses that something else on this machine holds. */
+const deaf: string[] = [];
 const servers: Server[] = [];
 
 before(async () => {
@@ -58,7 +61,12 @@ before(async () => {
       contacts.push(`${host}:${port}`);
       socket.destroy();
     });
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+    server.listen(port, host);
+    const error = await once(server, 'listening').then(
+      () => undefined,
+      (failure: Error) => failure,
+    );
+    if (error !== undefined) deaf.push(`${host}:${port}: ${error.message}`);
     servers.push(server);
   }
 });
@@ -89,7 +97,7 @@ async function stage(place: Place, script: string): Promise<Scene> {
   // Making the repository may run it already; it only bites afterwards.
   await writeFile(canary, '#!/bin/sh\nexit 0\n', { mode: 0o755 });
   await run('sh', [join(corpus, script), repo, canary, place.outside], {
-    timeout: 60_000,
+    timeout: 300_000,
     cwd: place.workspace,
   });
   await writeFile(
@@ -114,10 +122,22 @@ function orEmpty(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
+/** Names below a folder; links are not followed (readdir's own recursion does). */
+async function namesIn(folder: string, below = ''): Promise<string[]> {
+  const entries = await readdir(join(folder, below), { withFileTypes: true });
+  const names = await Promise.all(
+    entries.map(async (entry) => {
+      const name = join(below, entry.name);
+      return entry.isDirectory() ? [name, ...(await namesIn(folder, name))] : [name];
+    }),
+  );
+  return names.flat();
+}
+
 /** Everything in a folder, links not followed: name, kind, content. */
 async function snapshot(folder: string): Promise<string[]> {
   const lines: string[] = [];
-  for (const name of (await readdir(folder, { recursive: true })).toSorted()) {
+  for (const name of (await namesIn(folder)).toSorted()) {
     const path = join(folder, name);
     const found = await lstat(path);
     const content = found.isFile()
@@ -133,7 +153,7 @@ async function snapshot(folder: string): Promise<string[]> {
 /** Files of a folder, and objects of the repositories in it, that hold what only the operator has. */
 async function leaks(folder: string): Promise<string[]> {
   const found: string[] = [];
-  for (const name of await readdir(folder, { recursive: true })) {
+  for (const name of await namesIn(folder)) {
     const path = join(folder, name);
     const stats = await lstat(path);
     if (!stats.isFile() || stats.size > 8 * 1024 * 1024) continue;
@@ -165,11 +185,11 @@ async function packLeaks(folder: string, pack: string): Promise<boolean> {
   await git('/', 'init', '-q', '--bare', own);
   await cp(pack, join(own, 'objects/pack', basename(pack)));
   await run('git', ['index-pack', join(own, 'objects/pack', basename(pack))], { env: plainEnv, cwd: own });
-  const { stdout } = await run('git', ['cat-file', '--batch-all-objects', '--batch'], {
-    env: plainEnv,
-    cwd: own,
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const list = await git(own, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname) %(objectsize)');
+  // Bombs hold nothing of ours.
+  const small = list.split('\n').filter((line) => Number(line.split(' ')[1]) < 1024 * 1024);
+  const shown = await Promise.all(small.map((line) => git(own, 'cat-file', '-p', line.split(' ')[0]!)));
+  const stdout = shown.join('\n');
   return needles.some((needle) => stdout.includes(needle));
 }
 
@@ -267,7 +287,8 @@ describe('a hostile checkout', { concurrency: 3, ...needs('bubblewrap', 'git') }
     });
   }
 
-  test('none of them reached an address that nobody pinned', () => {
-    assert.deepEqual(contacts, []);
+  test('none of them reached an address that nobody pinned', (t) => {
+    if (deaf.length > 0 && process.env['CI'] !== 'true') return t.skip(deaf.join());
+    assert.deepEqual([contacts, deaf], [[], []]);
   });
 });

@@ -46,6 +46,7 @@ async function answer(
   options: CallOptions,
 ): Promise<ToolResult> {
   if (name === 'echo') return text(JSON.stringify(args));
+  if (name === 'facts') return { ...text('x'), _meta: { 'wraptool/facts': 1 } };
   if (name === 'fail') throw new Error('a secret of the gateway');
   if (name === 'hang') {
     await new Promise<void>((resolve) => options.signal.addEventListener('abort', () => resolve()));

@@ -94,6 +94,11 @@ test('tools/call knows its client without a session', async (t) => {
   });
 });
 
+test('what the core says in _meta is kept', async (t) => {
+  const result = await resultOf(await post(await rig(t), 'tools/call', { name: 'facts' }));
+  assert.deepEqual((result as { _meta: unknown })._meta, { 'wraptool/facts': 1, ...server });
+});
+
 test('a client that goes away cancels its call', async (t) => {
   const it = await rig(t);
   const stop = new AbortController();

@@ -53,7 +53,7 @@ export class Rig {
     const uid = options.owner ?? process.getuid!();
     const gid = options.owner ?? process.getgid!();
     // Root's own folders are closed to the owner, as a real HOME of root is.
-    chmodSync(this.dir, 0o711);
+    chmodSync(this.dir, 0o700);
     const path = join(this.dir, options.folder ?? 'workspace');
     for (const name of ['session', 'home', 'socket', 'private'])
       mkdirSync(join(this.dir, name), { mode: 0o700 });

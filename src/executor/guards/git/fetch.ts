@@ -115,8 +115,9 @@ export async function bring(context: Context, request: FetchRequest): Promise<Br
     context.host.write('stderr', failed.stderr.toString('utf8'));
     throw new Ended(failed);
   }
-  const heads = await refsOf(context, kept, `refs/remotes/${remote.name}`);
-  const tags = await refsOf(context, kept, `refs/tags-of/${remote.name}`);
+  const all = await refsOf(context, kept, `refs/remotes/${remote.name}`, `refs/tags-of/${remote.name}`);
+  const below = (folder: string) => new Map([...all].filter(([name]) => name.startsWith(folder)));
+  const [heads, tags] = [below('refs/remotes/'), below('refs/tags-of/')];
   const wanted = await choose(context, kept, request, facts, { heads, tags, extra: extra.ids });
   const updates = await judge(context, kept, request, facts, wanted, heads);
   if (!request.dryRun) await deliver(context, kept, request, facts, wanted, updates);
@@ -350,10 +351,11 @@ async function deliver(
   const wanted = [
     ...new Set([...asked, ...updates.filter(({ to }) => to !== null)].flatMap(({ id }) => id ?? [])),
   ];
-  const has = await known(context, kept, new Set(facts.refs.values()));
-  const shallow = await known(context, kept, facts.shallow);
+  const there = await known(context, kept, new Set([...facts.refs.values(), ...facts.shallow]));
+  const shallow = facts.shallow.filter((id) => there.has(id));
+  const has = new Set([...facts.refs.values()].filter((id) => there.has(id)));
   const lacking = wanted.filter((id) => !has.has(id));
-  const pack = lacking.length === 0 ? null : await packFor(context, kept, lacking, [...has], [...shallow]);
+  const pack = lacking.length === 0 ? null : await packFor(context, kept, lacking, [...has], shallow);
   const head = request.fetchHead ? fetchHead(asked, request, facts) : [];
   const lines = updates.flatMap(({ to, id }) =>
     to === null ? [] : [id === null ? `delete ${to}` : `update ${to} ${id}`],

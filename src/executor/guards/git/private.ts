@@ -207,16 +207,16 @@ export async function dropImports(context: Context, kept: Repository, ids: reado
   await hostGit(context, kept, ['update-ref', '--stdin'], { stdin: Buffer.from(lines.join('')) });
 }
 
-/** Names and ids below a folder of refs. */
+/** Names and ids below folders of refs. */
 export async function refsOf(
   context: Context,
   repository: Repository,
-  folder: string,
+  ...folders: string[]
 ): Promise<Map<string, string>> {
   const { stdout } = await mustGit(
     context,
     repository,
-    ['for-each-ref', '--format=%(objectname) %(refname)', folder],
+    ['for-each-ref', '--format=%(objectname) %(refname)', ...folders],
     {
       maxBytes: 64 * 1024 * 1024,
     },

@@ -32,24 +32,23 @@ export type Facts = {
 // Arguments: git, the remote's name, then the sources. Each line of output begins with a word of ours.
 const script = String.raw`
 git=$1 remote=$2; shift 2
-"$git" rev-parse --path-format=absolute --git-dir --show-object-format >/dev/null || exit $?
-echo "gitdir $("$git" rev-parse --path-format=absolute --git-dir)"
-echo "format $("$git" rev-parse --show-object-format)"
+facts=$("$git" rev-parse --path-format=absolute --git-dir --show-object-format \
+  --git-path shallow --git-path hooks/pre-push --git-path lfs/objects) || exit $?
+{ read -r gitdir; read -r format; read -r shallow; read -r hook; read -r lfs; } <<END
+$facts
+END
+echo "gitdir $gitdir"
+echo "format $format"
 head=$("$git" symbolic-ref -q HEAD) && echo "head $head"
-branch=${'$'}{head#refs/heads/}
-merge=$("$git" config --get "branch.$branch.merge") && echo "merge $merge"
-from=$("$git" config --get "branch.$branch.remote") && echo "from $from"
-url=$("$git" config --get "remote.$remote.url") && echo "url $url"
-shallow=$("$git" rev-parse --git-path shallow)
+"$git" config --get-regexp '^(branch\..*\.(merge|remote)|remote\..*\.url)$' | sed 's/^/key /'
 [ -f "$shallow" ] && head -c 4000000 "$shallow" | sed 's/^/shallow /'
-[ -x "$("$git" rev-parse --git-path hooks/pre-push)" ] && echo 'hook pre-push'
-[ -d "$("$git" rev-parse --git-path lfs/objects)" ] && echo 'lfs yes'
+[ -x "$hook" ] && echo 'hook pre-push'
+[ -d "$lfs" ] && echo 'lfs yes'
 "$git" worktree list --porcelain 2>/dev/null | sed -n 's/^branch /checkedout /p'
 "$git" for-each-ref --format='ref %(objectname) %(refname)' refs/heads refs/tags "refs/remotes/$remote"
 at=0
 for source; do
-  id() { "$git" rev-parse -q --verify --end-of-options "$1" 2>/dev/null || echo -; }
-  echo "source $at $(id "$source") $(id "refs/heads/$source") $(id "refs/tags/$source")"
+  echo "source $at $("$git" rev-parse -q --verify --end-of-options "$source" 2>/dev/null)"
   at=$((at + 1))
 done
 exit 0
@@ -67,10 +66,10 @@ export async function probe(context: Context, remote: string, sources: readonly 
     host.write('stderr', result.stderr.toString('utf8'));
     throw new Ended(result);
   }
-  return readFacts(result.stdout.toString('utf8'), sources.length);
+  return readFacts(result.stdout.toString('utf8'), remote, sources);
 }
 
-function readFacts(text: string, count: number): Facts {
+function readFacts(text: string, remote: string, names: readonly string[]): Facts {
   const values = new Map<string, string[]>();
   for (const line of text.split('\n')) {
     const at = line.indexOf(' ');
@@ -85,40 +84,52 @@ function readFacts(text: string, count: number): Facts {
   if (gitDir === null || !gitDir.startsWith('/') || (format !== 'sha1' && format !== 'sha256')) {
     throw new Refusal('the repository does not say where it is and how it names objects');
   }
-  const head = one('head');
-  const merge = one('merge');
-  const from = one('from');
+  const said = one('head');
+  const head = said !== null && said.startsWith('refs/heads/') && isRefName(said) ? said : null;
+  const keys = new Map((values.get('key') ?? []).map((line) => pair(line)));
+  const branch = head?.slice('refs/heads/'.length) ?? '';
+  const merge = keys.get(`branch.${branch}.merge`) ?? '';
+  const from = keys.get(`branch.${branch}.remote`);
+  const refs = readRefs(values.get('ref') ?? []);
   return {
     gitDir,
     format,
-    head: head !== null && head.startsWith('refs/heads/') && isRefName(head) ? head : null,
-    upstream: merge !== null && from !== null && isRefName(merge) ? { remote: from, merge } : null,
-    url: one('url'),
-    refs: readRefs(values.get('ref') ?? []),
+    head,
+    upstream: from !== undefined && isRefName(merge) ? { remote: from, merge } : null,
+    url: keys.get(`remote.${remote}.url`) ?? null,
+    refs,
     shallow: (values.get('shallow') ?? []).filter((id) => objectId.test(id)),
     checkedOut: new Set(values.get('checkedout')),
     hasPrePush: values.has('hook'),
     hasLfs: values.has('lfs'),
-    sources: readSources(values.get('source') ?? [], count),
+    sources: readSources(values.get('source') ?? [], names, refs),
   };
+}
+
+function pair(line: string): [string, string] {
+  const at = line.indexOf(' ');
+  return [line.slice(0, at), line.slice(at + 1)];
 }
 
 function readRefs(lines: readonly string[]): Map<string, string> {
   const refs = new Map<string, string>();
-  for (const line of lines) {
-    const at = line.indexOf(' ');
-    const [id, name] = [line.slice(0, at), line.slice(at + 1)];
-    if (objectId.test(id) && isRefName(name)) refs.set(name, id);
-  }
+  for (const [id, name] of lines.map(pair)) if (objectId.test(id) && isRefName(name)) refs.set(name, id);
   return refs;
 }
 
-function readSources(lines: readonly string[], count: number): Source[] {
-  const ids = (word: string | undefined) => (word !== undefined && objectId.test(word) ? word : null);
-  const byPlace = new Map(lines.map((line) => [line.split(' ')[0], line.split(' ')] as const));
-  return Array.from({ length: count }, (_, at) => {
-    const words = byPlace.get(String(at));
-    return { id: ids(words?.[1]), branch: ids(words?.[2]), tag: ids(words?.[3]) };
+function readSources(
+  lines: readonly string[],
+  names: readonly string[],
+  refs: ReadonlyMap<string, string>,
+): Source[] {
+  const ids = new Map(lines.map(pair));
+  return names.map((name, at) => {
+    const id = ids.get(String(at)) ?? '';
+    return {
+      id: objectId.test(id) ? id : null,
+      branch: refs.get(`refs/heads/${name}`) ?? null,
+      tag: refs.get(`refs/tags/${name}`) ?? null,
+    };
   });
 }
 

@@ -13,7 +13,7 @@ import { removeYaml } from './yaml-remove.ts';
 import { setYaml } from './yaml.ts';
 
 /** What a client’s parser takes where its descriptor says nothing: the letter of the format. */
-export function defaultGrammar(format: Format): Grammar {
+function defaultGrammar(format: Format): Grammar {
   return { comments: format === 'jsonc', trailingCommas: format === 'jsonc' };
 }
 

@@ -1,5 +1,5 @@
 /** Putting an item behind another one between brackets or braces: what JSON and YAML's flow style have in common. */
-import { columnOf, isBlank, lineEnd, lineEndAt } from './lines.ts';
+import { isBlank, lineEnd, lineEndAt } from './lines.ts';
 import type { Change } from './types.ts';
 
 /** Skips one comment that begins at an offset: where it ends, or null where none begins. */
@@ -72,9 +72,4 @@ export function placeAfter(neighbour: Neighbour, placing: Placing, item: string)
 
 export function insertion(at: number, insert: string): Change {
   return { at, remove: '', insert };
-}
-
-/** Blanks as wide as what stands between the beginning of the line and `offset`; tabs stay tabs. */
-export function blanksBefore(text: string, offset: number): string {
-  return text.slice(offset - columnOf(text, offset), offset).replace(/[^\t]/g, ' ');
 }

@@ -55,7 +55,7 @@ export function readTool(text: string, name: string): PolicyTool {
 }
 
 /** Where the value of a pair is, or would be. */
-export function valuePlace(pair: PairNode): number {
+function valuePlace(pair: PairNode): number {
   const colon = colonOf(pair);
   return isNull(pair.value) && colon !== null ? colon + 1 : startOf(pair.value ?? pair.key);
 }

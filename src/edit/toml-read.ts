@@ -27,7 +27,8 @@ export function readTomlValue(text: string): unknown {
     const begin = lineStart(text, offset);
     const indent = /^[ \t]*/.exec(text.slice(begin))?.[0].length ?? 0;
     const start = text[begin + indent] === '[' ? begin + indent : offset;
-    throw new EditRefused('duplicate_key', 'a table or a key is there twice', start);
+    const key = readKey(text, start + (/^\[*/.exec(text.slice(start))?.[0].length ?? 0)).path.join('.');
+    throw new EditRefused('duplicate_key', `'${key}' is there twice`, start);
   }
 }
 
@@ -99,7 +100,7 @@ export function tomlComment(text: string, offset: number): number | null {
 }
 
 /** Over white space, line breaks and comments. */
-export function skipVoid(text: string, offset: number): number {
+function skipVoid(text: string, offset: number): number {
   let at = offset;
   while (at < text.length && /[ \t\r\n#]/.test(text[at] as string)) at = tomlComment(text, at) ?? at + 1;
   return at;

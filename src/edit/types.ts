@@ -6,22 +6,19 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** At offset `at` (UTF-16, the byte order mark set aside) the text `remove` stands and gives way to `insert`. */
 export type Change = { readonly at: number; readonly remove: string; readonly insert: string };
 
-export const refusalCodes = [
-  'unknown_tool',
-  'denied_by_rule',
-  'request_malformed',
-  'config_invalid',
-  'syntax_error',
-  'duplicate_key',
-  'anchor_in_policy',
-  'wrong_type',
-  'shared_value',
-  'multiple_documents',
-  'not_utf8',
-  'result_invalid',
-] as const;
-
-export type RefusalCode = (typeof refusalCodes)[number];
+export type RefusalCode =
+  | 'unknown_tool'
+  | 'denied_by_rule'
+  | 'request_malformed'
+  | 'config_invalid'
+  | 'syntax_error'
+  | 'duplicate_key'
+  | 'anchor_in_policy'
+  | 'wrong_type'
+  | 'shared_value'
+  | 'multiple_documents'
+  | 'not_utf8'
+  | 'result_invalid';
 
 /** `why` is one sentence without a full stop; line and column are 1-based and stand where a place in the file is meant. */
 export type Refusal = {

@@ -27,7 +27,6 @@ const friendly: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'tabs are not allowed as indentation',
   BAD_INDENT: 'the indentation does not fit',
   MISSING_CHAR: 'a character is missing',
-  DUPLICATE_KEY: 'a key is there twice',
 };
 
 /** The one document of a file, null where there is nothing but white space and comments. */
@@ -41,7 +40,9 @@ export function readYaml(text: string): Document.Parsed | null {
   if (worst !== undefined)
     throw new EditRefused(
       worst.code === 'DUPLICATE_KEY' ? 'duplicate_key' : 'syntax_error',
-      friendly[worst.code] ?? plainMessage(worst.message),
+      worst.code === 'DUPLICATE_KEY'
+        ? `${keyAt(text, worst.pos[0])} is there twice`
+        : (friendly[worst.code] ?? plainMessage(worst.message)),
       worst.pos[0],
     );
   const [document, second] = documents;
@@ -53,6 +54,11 @@ export function readYaml(text: string): Document.Parsed | null {
     );
   if (document !== undefined) checkAliases(document);
   return document ?? null;
+}
+
+function keyAt(text: string, offset: number): string {
+  const key = /^(?:"[^"\n]*"|'[^'\n]*'|[^\s:]+)/.exec(text.slice(offset, offset + 200))?.[0] ?? 'a key';
+  return /^["']/.test(key) ? key : `'${key}'`;
 }
 
 function plainMessage(message: string): string {

@@ -224,10 +224,14 @@ void describe('whatever call fails', () => {
 });
 
 void describe('a kill -9 before any call', () => {
+  // A call that changes nothing adds no state to those before and after it.
+  const changing = /^(mkdir|open|rename|link|unlink|handle\.(writeFile|chmod|chown|sync))$/;
   void test('leaves the old file or the new one, and what is left over is swept by the next edit', async () => {
     const calls = await callsOf(configIn, (file, disk) => editFile(file, allow('--tags-0'), disk));
+    const numbers = calls.flatMap((call, index) => (changing.test(call) ? [index + 1] : []));
+    assert.ok(numbers.length >= 8);
     const seen = new Set<string>();
-    for (let number = 1; number <= calls.length; number += 1) {
+    const killed = async (number: number): Promise<void> => {
       const dir = folder();
       const file = configIn(dir);
       assert.deepEqual(await editor(file, '1', String(number), 'tags'), { code: null, signal: 'SIGKILL' });
@@ -238,7 +242,8 @@ void describe('a kill -9 before any call', () => {
       await editFile(file, allow('--after'));
       assert.equal(readFileSync(file, 'utf8'), text.replace(']', ', --after]'));
       assert.deepEqual(readdirSync(dir), ['config.yaml']);
-    }
+    };
+    while (numbers.length > 0) await Promise.all(numbers.splice(0, 3).map(killed));
     assert.equal(seen.size, 2);
   });
 });

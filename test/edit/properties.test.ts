@@ -61,7 +61,8 @@ void describe('a rule in a policy of any layout', () => {
           ];
         else if (!same.some((rule) => flags.every((flag) => (rule.flags ?? []).includes(flag)))) {
           const had = same[0]?.flags ?? [];
-          (git.allow?.[first] as RuleData).flags = [...had, ...flags.filter((flag) => !had.includes(flag))];
+          const target = (git.allow ?? [])[first] as RuleData;
+          target.flags = [...had, ...flags.filter((flag) => !had.includes(flag))];
         }
         assert.deepEqual(parseYaml(body(edited.text)), expected);
         const old = parseYaml(body(edited.text), { version: '1.1' }) as typeof expected;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { apply, decode, inverse, splice } from '../../src/edit/splice.ts';
+import { refusalError } from '../../src/edit/refuse.ts';
 import type { Change } from '../../src/edit/types.ts';
 
 const read = (text: string): unknown => JSON.parse(text) as unknown;
@@ -76,4 +77,19 @@ void describe('the one writer', () => {
       '@@ -1,3 +1,4 @@\n+\n 0\n 1\n 2\n@@ -18,3 +19,4 @@\n 17\n 18\n 19\n+end\n\\ No newline at end of file\n',
     );
   });
+});
+
+void test('a refusal is shown with its place and what to do', () => {
+  const error = refusalError(
+    { ok: false, code: 'wrong_type', why: "'mcp' must be an object", line: 2, column: 5 },
+    '/a.json',
+  );
+  assert.deepEqual(
+    [error.code, error.message, error.hint],
+    [
+      'wrong_type',
+      "/a.json:2:5: 'mcp' must be an object",
+      'mend it at the place that is named; the file was left alone',
+    ],
+  );
 });

@@ -142,7 +142,8 @@ void test('a kill -9 before any call of an addition leaves a file that restore g
   writeFileSync(path.join(counted, 'a.json'), original);
   const { disk, calls } = atCall(0, () => undefined);
   await addEntry(place(counted), { url: 'u' }, path.join(counted, 'state'), disk);
-  for (let number = 1; number <= calls.length; number += 3) {
+  const changing = /^(rename|link|unlink|handle\.writeFile)$/;
+  const killed = async (number: number): Promise<void> => {
     const dir = folder();
     const file = path.join(dir, 'a.json');
     writeFileSync(file, original);
@@ -155,5 +156,8 @@ void test('a kill -9 before any call of an addition leaves a file that restore g
     const restored = await restoreEntry(place(dir), path.join(dir, 'state'));
     assert.equal(restored.ok, true);
     assert.equal(readFileSync(file, 'utf8'), original, `${number} ${calls[number - 1]}`);
-  }
+  };
+  const numbers = calls.flatMap((call, index) => (changing.test(call) ? [index + 1] : []));
+  assert.ok(numbers.length >= 8);
+  while (numbers.length > 0) await Promise.all(numbers.splice(0, 3).map(killed));
 });

@@ -35,13 +35,21 @@ async function run(flags: Flags): Promise<void> {
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
-    // The supervisor is gone, and the harness with it: nobody else is left to do this, and nobody to wait for.
-    if (cause === orphaned && sessionDir !== null) await rm(sessionDir, { recursive: true, force: true });
-    await serving.close(cause, cause === orphaned ? 0 : graceMs);
+    if (cause === orphaned && sessionDir !== null) await leave(serving, sessionDir);
+    else await serving.close(cause, graceMs);
   } finally {
     await spawner.close();
     process.stdin.destroy();
   }
+}
+
+/** The supervisor is gone, and the harness with it: nobody else is left to tidy up, and nobody to wait for. */
+async function leave(serving: Serving, sessionDir: string): Promise<never> {
+  await rm(sessionDir, { recursive: true, force: true });
+  const late = new Promise((resolve) => setTimeout(resolve, graceMs / 4));
+  await Promise.race([serving.close(orphaned, 0), late]);
+  // What is still open, the helper that starts programs and its children too, ends with this process.
+  process.exit(0);
 }
 
 async function start(

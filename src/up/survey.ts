@@ -1,0 +1,43 @@
+/** Everything that is decided before anything is made. */
+import { checkLocations, loadConfig } from '../config/load.ts';
+import type { Snapshot } from '../config/types.ts';
+import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
+import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
+import { recall } from './memory.ts';
+import type { UpOptions, UpWorld } from './options.ts';
+import { homePath } from './plan.ts';
+import { checkName } from './session.ts';
+import { resolveWorkspace, type Workspace } from './workspace.ts';
+
+export type Ground = {
+  readonly snapshot: Snapshot;
+  readonly workspace: Workspace;
+  readonly descriptor: Descriptor;
+  readonly choice: Choice;
+  readonly home: string;
+};
+
+/** Reads and checks what the operator said; throws WraptoolError at the first thing that cannot be. */
+export async function survey(options: UpOptions, world: UpWorld): Promise<Ground> {
+  if (options.name !== undefined) checkName(options.name);
+  const asked = options.runtime === undefined ? null : parseRuntime(options.runtime);
+  const descriptor = await loadDescriptor(options.harness, world.env);
+  const workspace = await resolveWorkspace({
+    flag: options.workspace,
+    cwd: world.cwd,
+    home: homeDir(world.env),
+    stateDirs: [stateDir(world.env), sessionsDir(world.env), configDir(world.env)],
+  });
+  const home = homePath(world.env, options.harness, workspace.path, options.home);
+  const snapshot = await loadConfig({ path: options.config, env: world.env });
+  const roots = [workspace.path, ...snapshot.config.up.extra_roots];
+  await checkLocations(snapshot, [...roots, home], [sessionsDir(world.env)]);
+  const last = (await recall(world.env, workspace.path)).runtime;
+  const choice = await chooseRuntime(
+    asked ?? parseRuntime(snapshot.config.up.runtime),
+    last,
+    snapshot.config.up.base_image,
+  );
+  return { snapshot, workspace, descriptor, choice, home };
+}

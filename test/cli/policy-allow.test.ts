@@ -1,4 +1,4 @@
-/** `policy allow` by the real CLI: a sample of each kind of the handed cases, and what only the command does. */
+/** `policy allow` by the real CLI: a sample of each kind of the corpus, and what only the command does. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';

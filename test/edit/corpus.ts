@@ -1,4 +1,4 @@
-/** The handed cases, each also with every line end CRLF, with a byte order mark, and without the last newline. */
+/** The cases of the corpus, each also with every line end CRLF, with a byte order mark, and without the last newline. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -243,6 +243,7 @@ function compileFlag(
     findings.problems.push({ path: at, message: `"${name}" takes no value, so nothing can constrain it` });
   if (spec?.dash_value && value !== 'required')
     findings.problems.push({ path: [...at, 'dash_value'], message: 'dash_value goes with value: required' });
+  const { special } = grammar.facts;
   const takes = [...(grammar.facts.valueFlags?.[''] ?? []), ...(grammar.facts.valueFlags?.[path] ?? [])];
   const known = takes.includes(name) || (spec?.short !== undefined && takes.includes(spec.short));
   if (known && (value === 'none' || value === 'optional'))
@@ -259,6 +260,7 @@ function compileFlag(
     required: spec?.required ?? false,
     repeat: spec?.repeat ?? false,
     dashValue: spec?.dash_value ?? false,
+    special: says && spec.enum === undefined ? (special?.[name] ?? special?.[spec.short ?? ''] ?? '') : '',
   };
 }
 

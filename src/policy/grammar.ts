@@ -3,7 +3,7 @@
  * into the one canonical form. Strict: what could be read in two ways is refused.
  */
 import { hasHidden, show } from './text.ts';
-import { judge } from './constraint.ts';
+import { judge, type Verdict } from './constraint.ts';
 import type { Grammar } from './grammars/grammar.ts';
 import type { AllowRule, Flag } from './rule.ts';
 import type { ReasonCode } from './types.ts';
@@ -191,7 +191,7 @@ export class Reader {
         value,
         name,
       );
-    const verdict = judge(flag.constraint, value);
+    const verdict = judge(flag.constraint, value) ?? this.special(flag, value);
     if (!verdict) return null;
     return this.refuse(
       verdict.path ? 'path_not_allowed' : 'flag_value_not_allowed',
@@ -199,6 +199,13 @@ export class Reader {
       value,
       name,
     );
+  }
+
+  special(flag: Flag, value: string): Verdict | null {
+    for (const character of flag.special)
+      if (value.includes(character))
+        return { path: flag.constraint.path !== null, why: `'${character}' has a meaning of its own in it` };
+    return null;
   }
 
   /** The flag by its listed name, its value as this CLI reads it. */

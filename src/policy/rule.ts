@@ -16,6 +16,8 @@ export type Flag = {
   readonly required: boolean;
   readonly repeat: boolean;
   readonly dashValue: boolean;
+  /** No value may have one of these characters, unless an enum names it. */
+  readonly special: string;
 };
 
 export type Slot = { readonly constraint: Constraint; readonly optional: boolean };

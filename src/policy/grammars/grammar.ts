@@ -12,6 +12,8 @@ export type BuiltIn = {
   readonly subcommands?: readonly string[];
   /** Options that take the next word, by subcommand path (`''` for all): what a rule leaves open is read so. */
   readonly valueFlags?: Readonly<Record<string, readonly string[]>>;
+  /** Characters by which this CLI makes more of an option's value than the one thing that the rule judges. */
+  readonly special?: Readonly<Record<string, string>>;
   /** Paths where the first positional ends the options, unless the rule says otherwise (`''` is the bare tool). */
   readonly stopsAtPositional?: readonly string[];
   /** Positionals are written before the options. */

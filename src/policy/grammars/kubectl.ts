@@ -69,6 +69,8 @@ export const kubectl: BuiltIn = {
     ...words('cluster-info', 'dump'),
     ...words('plugin', 'list'),
   ],
+  // A list in CSV: "-f a.yaml,/etc/x,http://host/y" reads all three.
+  special: { '-f': ',"', '--filename': ',"' },
   valueFlags: {
     '': [
       '-n',

@@ -3,6 +3,8 @@ import type { BuiltIn } from './grammar.ts';
 /** Long options take the next word only ("--request=GET" is unknown to it); clusters, `-xVALUE`. */
 export const curl: BuiltIn = {
   longValues: 'detached',
+  // Globbed like a URL: "-T {a,/etc/x}" sends both.
+  special: { '-T': '{}[]', '--upload-file': '{}[]' },
   valueFlags: {
     '': [
       ...[
@@ -95,6 +97,8 @@ export const curl: BuiltIn = {
 export const ssh: BuiltIn = {
   stopsAtPositional: [''],
   lateOptions: true,
+  // "%d" is the home folder, "${NAME}" a variable.
+  special: { '-i': '%$', '-S': '%$' },
   valueFlags: {
     '': [
       '-B',

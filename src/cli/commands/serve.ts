@@ -61,7 +61,7 @@ async function start(
     import('../../gateway/serve.ts'),
     import('../../gateway/session-facts.ts'),
     import('../../gateway/token.ts'),
-    import('../program.ts'),
+    import('../version.ts'),
   ]);
   const env = { ...process.env };
   const snapshot = await loadConfig({ path: flags.config, env });
@@ -76,7 +76,7 @@ async function start(
     token,
     spawner,
     env,
-    version: await version(),
+    version: version(),
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });

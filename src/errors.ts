@@ -148,6 +148,11 @@ export const errorCodes = {
     summary: 'another program keeps changing the file',
     mend: 'close what else writes to it, then try again',
   },
+  machine_refused: {
+    exit: 1,
+    summary: 'the machine refused something: a full disk, a missing permission, a read-only file system',
+    mend: 'mend what the hint names, then start again',
+  },
   internal: {
     exit: 1,
     summary: 'a fault of wraptool itself',

@@ -22,12 +22,22 @@ export function listenForEnd(): Ending {
     process.on(name, handler);
     return { name, handler };
   });
+  // As the signal of a broken pipe would: nobody sees any more what the harness does.
+  const failed = (error: NodeJS.ErrnoException): void => {
+    if (error.code !== 'EPIPE') return;
+    code ??= 128 + constants.signals.SIGPIPE;
+    controller.abort(new Error('ended with the reader of its output'));
+  };
+  process.stdout.on('error', failed);
   return {
     signal: controller.signal,
     get code() {
       return code;
     },
-    release: () => handlers.forEach(({ name, handler }) => process.off(name, handler)),
+    release: () => {
+      process.stdout.off('error', failed);
+      handlers.forEach(({ name, handler }) => process.off(name, handler));
+    },
   };
 }
 

@@ -11,6 +11,7 @@ import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
 import { confirmRemotes } from './remotes.ts';
 import { createSession, proposeName, type Session } from './session.ts';
+import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
 import { survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
@@ -28,6 +29,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       say(`${found.choice.runtime.name}: ${found.choice.why}`);
       return found;
     });
+    await reclaimed(world);
     const remotes = await confirmRemotes(world, ground.workspace.path, ground.snapshot.config);
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
@@ -51,7 +53,12 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         remotes,
       },
     );
-    teardown.push('session folder', () => session.remove());
+    let inRuntime = false;
+    teardown.push('session folder', async () => {
+      if (!inRuntime) return session.remove();
+      await session.update({ gateway: null });
+      world.warn(`what is left of "${session.state.name}" is for the next "wraptool ps" to remove`);
+    });
     const token = newToken();
     await world.step('gateway', () => gateway(session, ground, world, token, teardown));
     const injection = injected(options, world, ground, token);
@@ -68,7 +75,11 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const started = await world.step(`runtime ${ground.choice.runtime.name}`, (say) =>
       ground.choice.runtime.prepare(spec, say, ending.signal),
     );
-    teardown.push(`runtime ${ground.choice.runtime.name}`, () => started.stop());
+    inRuntime = true;
+    teardown.push(`runtime ${ground.choice.runtime.name}`, async () => {
+      await started.stop();
+      inRuntime = false;
+    });
     await session.update({ status: 'running', facts: started.facts });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
@@ -79,6 +90,11 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
   } finally {
     await teardown.run();
   }
+}
+
+/** What dead sessions left goes first: one may have the name, or the container's name, that this one wants. */
+async function reclaimed(world: UpWorld): Promise<void> {
+  for (const line of await reclaimDead(world.env, (error) => world.warn(error.message))) world.note(line);
 }
 
 async function gateway(

@@ -2,7 +2,7 @@
 import { checkLocations, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
 import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
-import { configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
+import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
 import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
 import { recall } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
@@ -27,12 +27,16 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
     flag: options.workspace,
     cwd: world.cwd,
     home: homeDir(world.env),
-    stateDirs: [stateDir(world.env), sessionsDir(world.env), configDir(world.env)],
+    stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
   });
   const home = homePath(world.env, options.harness, workspace.path, options.home);
   const snapshot = await loadConfig({ path: options.config, env: world.env });
   const roots = [workspace.path, ...snapshot.config.up.extra_roots];
-  await checkLocations(snapshot, [...roots, home], [sessionsDir(world.env)]);
+  await checkLocations(
+    snapshot,
+    [...roots, home],
+    [sessionsDir(world.env), stateDir(world.env), cacheDir(world.env)],
+  );
   const last = (await recall(world.env, workspace.path)).runtime;
   const choice = await chooseRuntime(
     asked ?? parseRuntime(snapshot.config.up.runtime),

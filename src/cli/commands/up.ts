@@ -5,7 +5,7 @@ import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
-import { renderArgv } from '../hostile.ts';
+import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 
@@ -42,9 +42,14 @@ async function dryRun(options: UpOptions, json: boolean): Promise<void> {
   const description = await describeUp(options, world());
   if (json) return printJson(description);
   for (const entry of description) {
-    printLine(entry.argv === undefined ? entry.what : `${entry.what}: ${renderArgv(entry.argv)}`);
-    if (entry.detail !== undefined) printLine(JSON.stringify(entry.detail, null, 2).replaceAll(/^/gm, '  '));
+    printLine(escapeHostile(entry.what) + (entry.argv === undefined ? '' : `: ${renderArgv(entry.argv)}`));
+    if (entry.detail !== undefined) printLine(indented(entry.detail));
   }
+}
+
+function indented(detail: unknown): string {
+  const lines = JSON.stringify(detail, null, 2).split('\n');
+  return lines.map((line) => `  ${escapeJson(line)}`).join('\n');
 }
 
 function world(): UpWorld {
@@ -65,7 +70,7 @@ function world(): UpWorld {
 async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await terminal.question(`${escapeHostile(question)} [y/N] `)).trim());
   } finally {
     terminal.close();
   }

@@ -204,7 +204,9 @@ const tool = z.strictObject({
   env: z
     .record(
       environmentName,
-      text('a string without control characters', () => true),
+      z
+        .string({ error: 'expected a string' })
+        .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL' }),
     )
     .optional()
     .describe('Environment variables of the program, besides PATH, HOME and LANG.'),

@@ -107,7 +107,7 @@ for (const runtime of runtimeNames) {
       await once(child, 'exit');
       const { createRuntime } = await import('../../../src/up/runtime/create.ts');
       await until('it can be reclaimed', async () => {
-        await createRuntime(runtime).reclaim({ name: rig.mark, facts: {} });
+        await createRuntime(runtime).reclaim({ name: rig.mark, id: rig.spec.session.id, facts: {} });
         return rig.alive().length === 0 && rig.containers().length === 0;
       });
     });

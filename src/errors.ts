@@ -87,6 +87,72 @@ export const errorCodes = {
     summary: 'the log cannot be written',
     mend: 'make the folder of `requests.log` writable',
   },
+  unknown_tool: {
+    exit: 3,
+    summary: 'the config has no such tool',
+    mend: 'add `tools.NAME.binary` first',
+  },
+  denied_by_rule: {
+    exit: 3,
+    summary: 'a deny rule would refuse it all the same',
+    mend: 'change the deny rule by hand if it is really meant to be allowed',
+  },
+  request_malformed: {
+    exit: 3,
+    summary: 'what is asked for cannot be written as a rule',
+    mend: 'look at the text that is named: empty, or with characters that do not show',
+  },
+  syntax_error: {
+    exit: 3,
+    summary: 'a file that was to be edited does not parse',
+    mend: 'mend it at the place that is named; it was left alone',
+  },
+  duplicate_key: {
+    exit: 3,
+    summary: 'a file that was to be edited has a key twice',
+    mend: 'take one of them out; the file was left alone',
+  },
+  anchor_in_policy: {
+    exit: 3,
+    summary: 'the policy has an anchor, an alias or a merge key',
+    mend: 'write the value out at each place',
+  },
+  wrong_type: {
+    exit: 3,
+    summary: 'a value in a file that was to be edited is of the wrong type',
+    mend: 'mend it at the place that is named; the file was left alone',
+  },
+  shared_value: {
+    exit: 3,
+    summary: 'what was to be edited is used in several places of the file',
+    mend: 'write it out where it is meant to change',
+  },
+  multiple_documents: {
+    exit: 3,
+    summary: 'a YAML file holds more than one document',
+    mend: 'keep one document in the file',
+  },
+  not_utf8: { exit: 3, summary: 'a file is not UTF-8', mend: 'convert it to UTF-8' },
+  result_invalid: {
+    exit: 3,
+    summary: 'the edited file would not load, or say something else than meant',
+    mend: 'make the change by hand; the file was left alone',
+  },
+  edit_failed: {
+    exit: 1,
+    summary: 'a file could not be edited; it is as it was',
+    mend: 'read the reason, then try again',
+  },
+  edit_conflict: {
+    exit: 1,
+    summary: 'another program keeps changing the file',
+    mend: 'close what else writes to it, then try again',
+  },
+  machine_refused: {
+    exit: 1,
+    summary: 'the machine refused something: a full disk, a missing permission, a read-only file system',
+    mend: 'mend what the hint names, then start again',
+  },
   internal: {
     exit: 1,
     summary: 'a fault of wraptool itself',

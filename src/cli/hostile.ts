@@ -12,6 +12,14 @@ export function escapeHostile(text: string): string {
   });
 }
 
+/** One line of JSON with each hidden character as `\uXXXX`, which means the same to every reader of JSON. */
+export function escapeJson(line: string): string {
+  const unit = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
+  return line.replace(hidden, (character) =>
+    Array.from({ length: character.length }, (_none, at) => unit(character.charCodeAt(at))).join(''),
+  );
+}
+
 /** argv as a list, each word in quotes, hidden characters escaped: `["git", "push"]`. */
 export function renderArgv(argv: readonly string[]): string {
   return `[${argv.map((word) => `"${escapeHostile(word).replaceAll('"', '\\"')}"`).join(', ')}]`;

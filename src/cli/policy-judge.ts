@@ -56,7 +56,6 @@ function malformed(tool: string, detail: string): Denied {
     offending: null,
     flag: null,
     allowedFlags: [],
-    nearestAllowed: null,
     rule: null,
   };
 }

@@ -10,6 +10,7 @@ export type Lint = {
     | 'any_flags'
     | 'no_cwd_roots'
     | 'runs_workspace_code'
+    | 'runs_plugins'
     | 'unguarded'
     | 'unconfined'
     | 'public_listener'
@@ -55,6 +56,15 @@ const workspaceCode: ReadonlySet<string> = new Set([
     'gcc',
     'rustc',
   ],
+]);
+/** Programs that also run what a file of HOME, or a name on PATH, tells them to. */
+const plugins: ReadonlyMap<string, string> = new Map([
+  ['aws', 'the aliases and credential_process entries of ~/.aws'],
+  ['docker', 'every cli-plugins/docker-* of ~/.docker, also for its help'],
+  ['gh', 'the extensions and shell aliases of its config folder'],
+  ['helm', 'its plugins, and what the kubeconfig names'],
+  ['kubectl', "kubectl-* on PATH and the kubeconfig's exec entries"],
+  ['terraform', 'the providers that ~/.terraformrc names'],
 ]);
 /** Programs whose arguments are another command. */
 const wrappers: ReadonlySet<string> = new Set([
@@ -147,6 +157,13 @@ function lintTool(tool: ToolPolicy, snapshot: Snapshot): Lint[] {
       'runs_workspace_code',
       line,
       `tools.${tool.name}: "${base}" runs code of the workspace, which the agent can write`,
+    );
+  const named = plugins.get(base) ?? plugins.get(known);
+  if (rules.length > 0 && named !== undefined)
+    say(
+      'runs_plugins',
+      line,
+      `tools.${tool.name}: "${known}" runs ${named}: give it a HOME that the agent cannot write`,
     );
   if (rules.length > 0 && settings?.guard === 'none')
     say(

@@ -1,6 +1,7 @@
 /** Config file -> frozen snapshot. */
 import { createHash } from 'node:crypto';
-import { readFile, realpath } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { configDir, homeDir, stateDir } from '../paths.ts';
@@ -48,25 +49,34 @@ export async function loadConfig(options: LoadOptions): Promise<Snapshot> {
   return snapshot;
 }
 
+/** More than any config has: what is larger is another file. */
+const mostBytes = 4 * 1024 * 1024;
+
+/** Only a plain file: a pipe would be waited for, a device read without end. */
 async function readBytes(file: string): Promise<Buffer> {
   try {
-    return await readFile(file);
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw notReadable(file, 'it is not a plain file');
+    if (stats.size > mostBytes) throw notReadable(file, `it has ${stats.size} bytes, more than ${mostBytes}`);
+    return await handle.readFile();
   } catch (error) {
+    if (error instanceof WraptoolError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')
       throw new WraptoolError('config_missing', `there is no config at "${file}"`, {
         hint: 'write a starter config with wraptool init, or name one with --config',
         cause: error,
       });
-    throw new WraptoolError(
-      'config_invalid',
-      `the config "${file}" cannot be read: ${code ?? String(error)}`,
-      {
-        hint: 'make it a file that you can read',
-        cause: error,
-      },
-    );
+    throw notReadable(file, code ?? String(error), error);
   }
+}
+
+function notReadable(file: string, why: string, cause?: unknown): WraptoolError {
+  return new WraptoolError('config_invalid', `the config "${file}" cannot be read: ${why}`, {
+    hint: 'make it a file that you can read',
+    cause,
+  });
 }
 
 /**

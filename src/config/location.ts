@@ -14,7 +14,7 @@ async function look(file: string): Promise<Stats | null> {
   try {
     return await lstat(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw error;
   }
 }
@@ -106,7 +106,7 @@ export async function realLocation(file: string): Promise<string> {
     return await realpath(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw error;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
     const parent = path.dirname(file);
     if (parent === file) return file;
     return path.join(await realLocation(parent), path.basename(file));

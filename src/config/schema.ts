@@ -198,7 +198,9 @@ const grammar = z.strictObject({
 
 const environment = z.record(
   environmentName,
-  text('a string without control characters', () => true),
+  z
+    .string({ error: 'expected a string' })
+    .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL' }),
 );
 
 const tool = z.strictObject({

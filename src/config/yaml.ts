@@ -72,8 +72,13 @@ export function readYaml(text: string): YamlFile {
       path: [],
       message: syntaxMessage(error.code, error.message),
     });
-  if (document.directives?.yaml.explicit)
-    problems.push({ place: { line: 1, column: 1 }, path: [], message: 'a %YAML directive is not allowed' });
+  // Another version reads the same words as other types.
+  if (document.directives?.yaml.explicit && document.directives.yaml.version !== '1.2')
+    problems.push({
+      place: { line: 1, column: 1 },
+      path: [],
+      message: 'a %YAML directive of another version than 1.2 is not allowed',
+    });
   const value = problems.length > 0 ? undefined : convert(document, spots, place, problems);
   return {
     value,

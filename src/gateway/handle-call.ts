@@ -3,6 +3,7 @@ import { WraptoolError } from '../errors.ts';
 import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
 import type { Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
+import { nearestAllowed } from '../policy/nearest.ts';
 import type { Allowed, Decision, Denied } from '../policy/types.ts';
 import type { Upstreams } from '../proxy/types.ts';
 import type { Active, ActiveTool } from './active.ts';
@@ -144,7 +145,8 @@ async function command(
       cwd: opened.dir?.realPath ?? null,
       config: active.snapshot.hash,
     });
-    if (decision.decision === 'deny') return denialResult(decision, seq, scrub);
+    if (decision.decision === 'deny')
+      return denialResult(decision, seq, scrub, nearestAllowed(active.snapshot.policy, decision));
     if (!tool || !opened.dir || 'decision' in run)
       throw new WraptoolError('internal', 'the policy allowed a call without a tool or folder');
     const frozen = freeze(decision, tool, opened.dir, run.stdin, opened.root);

@@ -56,8 +56,9 @@ export function denialResult(
   denied: Denied,
   seq: string | null,
   scrub: (text: string) => string,
+  nearest: readonly string[] | null = null,
 ): ToolResult {
-  const { text, structured } = explain(denied, seq === null ? {} : { seq });
+  const { text, structured } = explain(denied, { seq: seq ?? undefined, nearest });
   return {
     content: [{ type: 'text', text: scrub(text) }],
     structuredContent: scrubbed(structured, scrub) as Record<string, unknown>,
@@ -81,7 +82,6 @@ export function refusal(
     offending: null,
     flag: null,
     allowedFlags: [],
-    nearestAllowed: null,
     rule: null,
   };
 }

@@ -40,24 +40,45 @@ export function compile(tools: Readonly<Record<string, ToolSpec>>, locate: Locat
   return { policy, problems: findings.problems, warnings: findings.warnings };
 }
 
-function newWord(): Word {
+/** A word while rules are still added to it. */
+type Draft = { readonly next: Map<string, Draft>; readonly allow: AllowRule[]; readonly deny: DenyRule[] };
+
+function newDraft(): Draft {
   return { next: new Map(), allow: [], deny: [] };
 }
 
 /** The node of a path, made if it is not there. */
-function wordAt(root: Word, path: readonly string[]): Word {
+function wordAt(root: Draft, path: readonly string[]): Draft {
   let node = root;
   for (const word of path) {
     let next = node.next.get(word);
-    if (!next) node.next.set(word, (next = newWord()));
+    if (!next) node.next.set(word, (next = newDraft()));
     node = next;
   }
   return node;
 }
 
+const noWords: ReadonlyMap<string, Word> = new Map();
+const noFlags: ReadonlySet<string> = new Set();
+const nothing: readonly never[] = [];
+
+/** Small: what a decision reads should be in the processor's cache. */
+function seal({ next, allow, deny }: Draft): Word {
+  return {
+    next: next.size === 0 ? noWords : new Map([...next].map(([word, below]) => [word, seal(below)])),
+    allow: exact(allow),
+    deny: exact(deny),
+  };
+}
+
+/** Without the room to grow that a list has which was added to. */
+function exact<T>(list: readonly T[]): readonly T[] {
+  return list.length === 0 ? nothing : list.slice();
+}
+
 function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Findings): ToolPolicy {
   const grammar = grammarFor(name, spec.binary, spec.grammar);
-  const root = newWord();
+  const root = newDraft();
   for (const path of grammar.facts.subcommands ?? []) wordAt(root, path.split(' '));
   const at: ConfigPath = ['tools', name];
   (spec.allow ?? []).forEach((rule, index) => {
@@ -70,15 +91,14 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
     const compiled = compileDeny(name, grammar, rule, [...at, 'deny', index], locate, findings);
     wordAt(root, compiled.path).deny.push(compiled);
   });
-  const globalFlags = new Set(spec.global_flags ?? []);
   const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
     .flatMap((rule) => [...(rule.match ?? []), ...(rule.not_match ?? [])])
     .map(exampleWords);
   return {
     name,
     grammar,
-    globalFlags,
-    root,
+    globalFlags: spec.global_flags?.length ? new Set(spec.global_flags) : noFlags,
+    root: seal(root),
     allowCount: spec.allow?.length ?? 0,
     denyCount: spec.deny?.length ?? 0,
     examples,
@@ -118,7 +138,7 @@ function neverBare(rule: AllowRule, flag: Flag): AllowRule {
 }
 
 function splitPath(subcommand: string | undefined): readonly string[] {
-  return subcommand === undefined ? [] : subcommand.split(' ');
+  return subcommand === undefined ? nothing : subcommand.split(' ');
 }
 
 function compileAllow(
@@ -132,6 +152,8 @@ function compileAllow(
   const path = splitPath(spec.subcommand);
   const key = path.join(' ');
   const flags = compileFlags(grammar, key, spec, at, findings);
+  const each = [...new Set(flags.values())];
+  const args = compileArgs(spec, at, findings);
   const stops = grammar.facts.stopsAtPositional?.includes(key) ?? false;
   if (spec.end_of_options && grammar.facts.positionalsFirst && grammar.facts.operators)
     findings.problems.push({
@@ -144,10 +166,12 @@ function compileAllow(
     path,
     anyFlags: spec.flags === 'any',
     flags,
-    required: [...new Set(flags.values())].filter((flag) => flag.required),
-    aliased: [...new Set(flags.values())].filter((flag) => flag.short !== null),
+    flagNames: exact(each.map((flag) => flag.name).concat(spec.flags === 'any' ? ['any'] : [])),
+    required: exact(each.filter((flag) => flag.required)),
+    aliased: exact(each.filter((flag) => flag.short !== null)),
     anyArgs: spec.args === 'any',
-    args: compileArgs(spec, at, findings),
+    args: exact(args),
+    fewestArgs: args.filter((arg) => !arg.optional).length,
     rest: compileRest(spec, at, findings),
     endOfOptions: compileEnd(spec, at, findings),
     interspersed: spec.interspersed ?? !stops,
@@ -219,6 +243,7 @@ function compileFlag(
     findings.problems.push({ path: at, message: `"${name}" takes no value, so nothing can constrain it` });
   if (spec?.dash_value && value !== 'required')
     findings.problems.push({ path: [...at, 'dash_value'], message: 'dash_value goes with value: required' });
+  const { special } = grammar.facts;
   const takes = [...(grammar.facts.valueFlags?.[''] ?? []), ...(grammar.facts.valueFlags?.[path] ?? [])];
   const known = takes.includes(name) || (spec?.short !== undefined && takes.includes(spec.short));
   if (known && (value === 'none' || value === 'optional'))
@@ -235,6 +260,7 @@ function compileFlag(
     required: spec?.required ?? false,
     repeat: spec?.repeat ?? false,
     dashValue: spec?.dash_value ?? false,
+    special: says && spec.enum === undefined ? (special?.[name] ?? special?.[spec.short ?? ''] ?? '') : '',
   };
 }
 

@@ -96,10 +96,9 @@ function detachedValues(
 ): ReadonlySet<number> {
   let common: ReadonlySet<number> | null = null;
   for (const rule of rules) {
-    const reader = new Reader(rule, grammar, tokens.slice(from), false);
-    const result = reader.read();
-    const positional = new Set(reader.positionals.map(({ index }) => index + from));
-    const read = result.ok ? tokens.length : reader.at + from;
+    const reader = new Reader(rule, grammar, tokens, from, false);
+    const read = reader.read() === null ? tokens.length : reader.at;
+    const positional = new Set(reader.positionals.map(({ index }) => index));
     const values = new Set<number>();
     for (let index = from; index < read; index++)
       if (!tokens[index]?.startsWith('-') && !positional.has(index)) values.add(index);

@@ -30,7 +30,7 @@ export type StructuredDenial = {
 
 export function explain(
   denied: Denied,
-  options: { seq?: string | undefined } = {},
+  options: { seq?: string | undefined; nearest?: readonly string[] | null } = {},
 ): { text: string; structured: StructuredDenial } {
   const command = showCommand([denied.tool, ...denied.argv]);
   const lines = [`DENIED: '${command}' is not permitted.`, '', `Policy: ${denied.detail}.`];
@@ -39,7 +39,7 @@ export function explain(
     lines.push(`Allowed flags for '${showCommand([denied.tool, ...denied.subcommand])}': ${flags || 'none'}`);
   }
   lines.push('', "To request this capability, call the 'wraptool_request_capability' tool.");
-  return { text: lines.join('\n'), structured: structured(denied, options.seq) };
+  return { text: lines.join('\n'), structured: structured(denied, options.seq, options.nearest ?? null) };
 }
 
 /** Where a rule was found, its flags help; a deny rule says all there is to say. */
@@ -47,7 +47,11 @@ function showsFlags(denied: Denied): boolean {
   return denied.rule !== null && denied.rule.effect === 'allow' && denied.reason.startsWith('flag_');
 }
 
-function structured(denied: Denied, seq: string | undefined): StructuredDenial {
+function structured(
+  denied: Denied,
+  seq: string | undefined,
+  nearest: readonly string[] | null,
+): StructuredDenial {
   return {
     decision: 'deny',
     reason_code: denied.reason,
@@ -56,7 +60,7 @@ function structured(denied: Denied, seq: string | undefined): StructuredDenial {
     subcommand: denied.subcommand.join(' '),
     offending: denied.offending,
     allowed_flags: denied.allowedFlags,
-    nearest_allowed: denied.nearestAllowed,
+    nearest_allowed: nearest,
     request: request(denied, seq),
     seq: seq ?? null,
   };

@@ -3,7 +3,7 @@
  * into the one canonical form. Strict: what could be read in two ways is refused.
  */
 import { hasHidden, show } from './text.ts';
-import { judge } from './constraint.ts';
+import { judge, type Verdict } from './constraint.ts';
 import type { Grammar } from './grammars/grammar.ts';
 import type { AllowRule, Flag } from './rule.ts';
 import type { ReasonCode } from './types.ts';
@@ -13,19 +13,7 @@ type Written = { readonly flag: Flag | null; readonly words: readonly string[] }
 
 export type Positional = { readonly text: string; readonly index: number; readonly afterEnd: boolean };
 
-export type Parsed = {
-  readonly ok: true;
-  readonly flags: readonly Written[];
-  readonly positionals: readonly Positional[];
-  readonly seen: ReadonlySet<Flag>;
-  /** Whether `--` was given. */
-  readonly ended: boolean;
-  /** Flags and positionals in the order given, for rules that must not be reordered. */
-  readonly order: readonly string[];
-};
-
 export type Refusal = {
-  readonly ok: false;
   readonly reason: ReasonCode;
   readonly detail: string;
   readonly offending: string | null;
@@ -37,39 +25,44 @@ export type Refusal = {
 
 export const progressOf = { positional: 2000, missing: 5000, required: 6000 } as const;
 
+/** Reads argv from `from` on as one rule does; what it found stands in its fields. */
 export class Reader {
   readonly rule: AllowRule;
   readonly grammar: Grammar;
-  readonly tokens: readonly string[];
-  /** First token of the tool's argv, which some CLIs read apart. */
+  readonly argv: readonly string[];
+  readonly from: number;
+  /** Whether `from` is the first word of the tool's argv, which some CLIs read apart. */
   readonly first: boolean;
   readonly flags: Written[] = [];
   readonly positionals: Positional[] = [];
-  readonly seen = new Set<Flag>();
+  /** The rule's flags that were given, each once. */
+  readonly seen: Flag[] = [];
+  /** Flags and positionals in the order given, for rules that must not be reordered. */
   readonly order: string[] = [];
+  /** Whether `--` was given. */
   ended = false;
-  at = 0;
+  at: number;
 
-  constructor(rule: AllowRule, grammar: Grammar, tokens: readonly string[], first: boolean) {
+  constructor(rule: AllowRule, grammar: Grammar, argv: readonly string[], from: number, first: boolean) {
     this.rule = rule;
     this.grammar = grammar;
-    this.tokens = tokens;
+    this.argv = argv;
+    this.from = from;
     this.first = first;
+    this.at = from;
   }
 
-  read(): Parsed | Refusal {
-    while (this.at < this.tokens.length) {
-      const token = this.tokens[this.at] ?? '';
-      const refusal = this.token(token);
+  /** Why the rule cannot read this argv (`at` is where), or null. */
+  read(): Refusal | null {
+    for (; this.at < this.argv.length; this.at++) {
+      const refusal = this.token(this.argv[this.at] ?? '');
       if (refusal) return refusal;
-      this.at++;
     }
-    const { flags, positionals, seen, ended, order } = this;
-    return { ok: true, flags, positionals, seen, ended, order };
+    return null;
   }
 
   refuse(reason: ReasonCode, detail: string, offending: string | null, flag: string | null = null): Refusal {
-    return { ok: false, reason, detail, offending, flag, progress: this.at };
+    return { reason, detail, offending, flag, progress: this.at - this.from };
   }
 
   token(token: string): Refusal | null {
@@ -87,7 +80,7 @@ export class Reader {
   }
 
   positional(token: string): Refusal | null {
-    if (this.grammar.oldStyleOptions && this.first && this.at === 0 && token !== '-')
+    if (this.grammar.oldStyleOptions && this.first && this.at === this.from && token !== '-')
       return this.refuse(
         'old_style_options_not_allowed',
         `'${show(token)}' in first place is read as a cluster of options`,
@@ -124,6 +117,11 @@ export class Reader {
       return equals < 0
         ? this.known(whole, name, null)
         : (this.repeated(whole, name) ?? this.ambiguous(name, token));
+    if (token.length === 2) {
+      const flag = this.rule.flags.get(token);
+      if (flag) return this.known(flag, token, null);
+      return this.rule.anyFlags ? this.verbatim(token) : this.unknown(token);
+    }
     const letters = Array.from(token.slice(1));
     for (const [index, letter] of letters.entries()) {
       const short = `-${letter}`;
@@ -150,7 +148,7 @@ export class Reader {
       return this.refuse(
         'flag_value_unexpected',
         `flag '${name}' takes no value`,
-        this.tokens[this.at] ?? null,
+        this.argv[this.at] ?? null,
         name,
       );
     if (value === null && flag.neverBare)
@@ -161,7 +159,7 @@ export class Reader {
         name,
       );
     if (value === null && flag.value === 'required') {
-      const next = this.tokens[this.at + 1];
+      const next = this.argv[this.at + 1];
       if (next === undefined)
         return this.refuse('flag_value_missing', `flag '${name}' needs a value`, name, name);
       if (next.startsWith('-') && next !== '-' && !flag.dashValue)
@@ -176,12 +174,12 @@ export class Reader {
     const refusal = value === null ? null : this.value(flag, name, value);
     if (refusal) return refusal;
     if (value !== null && attached === null) this.at++;
-    this.seen.add(flag);
+    if (!this.seen.includes(flag)) this.seen.push(flag);
     return this.write(flag, name, value);
   }
 
   repeated(flag: Flag, name: string): Refusal | null {
-    if (flag.repeat || !this.seen.has(flag)) return null;
+    if (flag.repeat || !this.seen.includes(flag)) return null;
     return this.refuse('flag_repeated', `flag '${name}' may be given only once`, name, name);
   }
 
@@ -193,7 +191,7 @@ export class Reader {
         value,
         name,
       );
-    const verdict = judge(flag.constraint, value);
+    const verdict = judge(flag.constraint, value) ?? this.special(flag, value);
     if (!verdict) return null;
     return this.refuse(
       verdict.path ? 'path_not_allowed' : 'flag_value_not_allowed',
@@ -201,6 +199,13 @@ export class Reader {
       value,
       name,
     );
+  }
+
+  special(flag: Flag, value: string): Verdict | null {
+    for (const character of flag.special)
+      if (value.includes(character))
+        return { path: flag.constraint.path !== null, why: `'${character}' has a meaning of its own in it` };
+    return null;
   }
 
   /** The flag by its listed name, its value as this CLI reads it. */
@@ -277,26 +282,28 @@ function writeValue(flag: Flag, value: string, grammar: Grammar): string[] | nul
   return [`${name}=${value}`];
 }
 
-/** The one form in which the call is run. */
-export function canonical(
-  grammar: Grammar,
-  rule: AllowRule,
-  globals: readonly string[],
-  parsed: Parsed,
-): readonly string[] {
-  const head = [...globals, ...rule.path];
+/** The one form in which the call is run: the first `globals` words of argv, and what was read. */
+export function canonical(reader: Reader, argv: readonly string[], globals: number): readonly string[] {
+  const { rule, grammar, flags, positionals } = reader;
+  const written = argv.slice(0, globals);
+  written.push(...rule.path);
   // What is not known to be a flag's value must stay where it is.
-  if (rule.anyFlags || !rule.interspersed) return [...head, ...parsed.order];
-  const written = [...head];
+  if (keepsOrder(rule)) {
+    written.push(...reader.order);
+    return written;
+  }
   const { facts } = grammar;
   const early = (flag: Flag | null): boolean =>
     !facts.positionalsFirst || (flag !== null && facts.leadingFlags?.includes(flag.name) === true);
-  for (const { flag, words } of parsed.flags) if (early(flag)) written.push(...words);
-  for (const { text, afterEnd } of parsed.positionals) if (!afterEnd) written.push(text);
-  if (facts.positionalsFirst)
-    for (const { flag, words } of parsed.flags) if (!early(flag)) written.push(...words);
-  if (!parsed.ended) return written;
+  for (const { flag, words } of flags) if (early(flag)) written.push(...words);
+  for (const { text, afterEnd } of positionals) if (!afterEnd) written.push(text);
+  if (facts.positionalsFirst) for (const { flag, words } of flags) if (!early(flag)) written.push(...words);
+  if (!reader.ended) return written;
   written.push('--');
-  for (const { text, afterEnd } of parsed.positionals) if (afterEnd) written.push(text);
+  for (const { text, afterEnd } of positionals) if (afterEnd) written.push(text);
   return written;
+}
+
+function keepsOrder(rule: AllowRule): boolean {
+  return rule.anyFlags || !rule.interspersed;
 }

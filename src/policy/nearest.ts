@@ -1,7 +1,8 @@
 /** What the caller may have meant that is allowed. */
+import { evaluate } from './evaluate.ts';
 import type { Policy, Word } from './rule.ts';
 import { nearest } from './text.ts';
-import type { Decision, Denied } from './types.ts';
+import type { Denied } from './types.ts';
 
 const hopeless: ReadonlySet<string> = new Set([
   'request_malformed',
@@ -16,15 +17,11 @@ const hopeless: ReadonlySet<string> = new Set([
 /** A denial must not cost more the more rules there are. */
 const maxPaths = 200;
 
-/** The nearest call that `decide` allows, as canonical argv after the tool's name, or null. */
-export function nearestAllowed(
-  denied: Denied,
-  policy: Policy,
-  decide: (argv: readonly string[]) => Decision,
-): readonly string[] | null {
+/** The nearest call that the policy allows, as canonical argv after the tool's name, or null. */
+export function nearestAllowed(policy: Policy, denied: Denied): readonly string[] | null {
   if (hopeless.has(denied.reason) || denied.argv.length > 64) return null;
   for (const argv of candidates(denied, policy)) {
-    const decision = decide(argv);
+    const decision = evaluate(policy, { tool: denied.tool, argv });
     if (decision.decision === 'allow') return decision.argv;
   }
   return null;

@@ -16,6 +16,8 @@ export type Flag = {
   readonly required: boolean;
   readonly repeat: boolean;
   readonly dashValue: boolean;
+  /** No value may have one of these characters, unless an enum names it. */
+  readonly special: string;
 };
 
 export type Slot = { readonly constraint: Constraint; readonly optional: boolean };
@@ -27,11 +29,15 @@ export type AllowRule = {
   readonly anyFlags: boolean;
   /** By every name (long and short). */
   readonly flags: ReadonlyMap<string, Flag>;
+  /** What a denial lists: the names in the canonical form, and `any`. */
+  readonly flagNames: readonly string[];
   readonly required: readonly Flag[];
   /** Flags with a short form. */
   readonly aliased: readonly Flag[];
   readonly anyArgs: boolean;
   readonly args: readonly Slot[];
+  /** How many of `args` cannot be left out. */
+  readonly fewestArgs: number;
   readonly rest: Constraint | null;
   /** null: `--` is not accepted; true: what follows are ordinary positionals; else their own constraint. */
   readonly endOfOptions: true | Constraint | null;
@@ -54,9 +60,9 @@ export type DenyRule = {
 
 /** One word of a subcommand path, with what stands on it and below. */
 export type Word = {
-  readonly next: Map<string, Word>;
-  readonly allow: AllowRule[];
-  readonly deny: DenyRule[];
+  readonly next: ReadonlyMap<string, Word>;
+  readonly allow: readonly AllowRule[];
+  readonly deny: readonly DenyRule[];
 };
 
 export type ToolPolicy = {

@@ -245,7 +245,6 @@ function malformedCall(tool: string, path: readonly string[], detail: string): D
     offending: null,
     flag: null,
     allowedFlags: [],
-    nearestAllowed: null,
     rule: null,
   };
 }

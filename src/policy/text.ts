@@ -9,11 +9,19 @@ const classes = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034f\u115f-\u1160\u17b4-\u1
 const hidden = new RegExp(`[${classes}]`, 'u');
 const hiddenAll = new RegExp(`[${classes}]`, 'gu');
 const hiddenButLayout = new RegExp(String.raw`(?![\t\n])[${classes}]`, 'u');
-const plainAscii = /^[ -~]*$/;
+
+/** Printable ASCII alone, which nearly every word is: a loop costs less than an expression. */
+function isPlain(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20 || unit > 0x7e) return false;
+  }
+  return true;
+}
 
 /** Whether a value has a character that must not be judged as text (tab and newline pass where `multiline`). */
 export function hasHidden(text: string, multiline: boolean): boolean {
-  return !plainAscii.test(text) && (multiline ? hiddenButLayout : hidden).test(text);
+  return !isPlain(text) && (multiline ? hiddenButLayout : hidden).test(text);
 }
 
 /** What is wrong with the form of these strings (Unicode, NUL, sizes), or null. Returns the string too, where it is one. */
@@ -21,15 +29,22 @@ export function malformed(argv: readonly string[]): { detail: string; offending:
   if (argv.length > maxStrings)
     return { detail: `there are ${argv.length} arguments, at most ${maxStrings} are taken`, offending: null };
   let total = 0;
-  for (const [index, text] of argv.entries()) {
-    const at = `argument ${index + 1}`;
-    if (!text.isWellFormed()) return { detail: `${at} is not well-formed Unicode`, offending: text };
-    if (text.includes('\0')) return { detail: `${at} has a NUL character`, offending: text };
-    const bytes = utf8Length(text);
-    if (bytes > maxStringBytes) return { detail: `${at} is longer than 32 KiB`, offending: null };
+  for (let index = 0; index < argv.length; index++) {
+    const text = argv[index] ?? '';
+    const plain = isPlain(text);
+    const what = plain ? null : badUnicode(text);
+    if (what !== null) return { detail: `argument ${index + 1} ${what}`, offending: text };
+    const bytes = plain ? text.length : utf8Length(text);
+    if (bytes > maxStringBytes)
+      return { detail: `argument ${index + 1} is longer than 32 KiB`, offending: null };
     total += bytes;
   }
   return total > maxTotalBytes ? { detail: 'the arguments are longer than 256 KiB', offending: null } : null;
+}
+
+function badUnicode(text: string): string | null {
+  if (!text.isWellFormed()) return 'is not well-formed Unicode';
+  return text.includes('\0') ? 'has a NUL character' : null;
 }
 
 function utf8Length(text: string): number {
@@ -44,6 +59,7 @@ function utf8Length(text: string): number {
 
 /** One line for people: hidden characters escaped, at most `limit` characters. */
 export function show(text: string, limit = 120): string {
+  if (text.length <= limit && isPlain(text)) return text;
   const cut = text.length > limit ? `${text.slice(0, limit).replace(/[\ud800-\udbff]$/, '')}…` : text;
   return cut.toWellFormed().replace(hiddenAll, (character) => {
     if (character === '\n') return '\\n';

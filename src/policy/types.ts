@@ -79,8 +79,6 @@ export type Denied = {
   /** The flag that is at fault by the name that was used, where one is. */
   readonly flag?: string | null;
   readonly allowedFlags: readonly string[];
-  /** The nearest form that would be allowed, as argv, or null. */
-  readonly nearestAllowed: readonly string[] | null;
   readonly rule: RuleRef | null;
 };
 

@@ -6,9 +6,9 @@
  *   NAME/gateway.log    what the gateway said on stderr
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { assertOperatorsOwn } from '../config/location.ts';
 import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
@@ -65,6 +65,7 @@ export function proposeName(harness: string, workspace: string): string {
 export class Session {
   readonly dir: string;
   #state: SessionState;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(dir: string, state: SessionState) {
     this.dir = dir;
@@ -87,7 +88,11 @@ export class Session {
   /** Changes some fields; the file is replaced whole, so that a reader never sees half of it. */
   async update(change: Partial<SessionState>): Promise<void> {
     this.#state = { ...this.#state, ...change };
-    await writeState(this.dir, this.#state);
+    const state = this.#state;
+    // One after the other: they share the name of the file aside.
+    const write = (): Promise<void> => writeState(this.dir, state);
+    this.#written = this.#written.then(write, write);
+    await this.#written;
   }
 
   async remove(): Promise<void> {
@@ -116,6 +121,7 @@ export async function createSession(
   about: NewSession,
 ): Promise<Session> {
   const parent = sessionsDir(env);
+  await assertOperatorsOwn(parent, 'state');
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const supervisor = await processRef(process.pid);
   if (supervisor === null)
@@ -146,7 +152,7 @@ export async function createSession(
 
 /** Fills a folder aside and renames it into place: nobody ever sees a session without its state. */
 async function claim(parent: string, dir: string, state: SessionState): Promise<boolean> {
-  const aside = await mkdtemp(path.join(parent, '.new-'));
+  const aside = await mkdtemp(path.join(parent, `.new-${state.supervisor.pid}-${state.supervisor.start}-`));
   try {
     await writeState(aside, state);
     for (const folder of ['socket', 'files']) await ownedFolder(path.join(aside, folder), state.owner);
@@ -178,18 +184,36 @@ function checkSocketPath(socket: string, name: string): void {
   );
 }
 
+/** Removes the folders of sessions whose maker died before they had their name. */
+export async function removeUnfinished(env: Env): Promise<void> {
+  const parent = sessionsDir(env);
+  for (const name of await namesIn(parent)) {
+    const [, pid, start] = /^\.new-(\d+)-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || start === undefined || (await isAlive({ pid: Number(pid), start }))) continue;
+    await rm(path.join(parent, name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * What is in the folder of sessions, none if there is none. Error: unsafe_location where others could write there: they
+ * would choose which processes a reclaim ends.
+ */
+async function namesIn(parent: string): Promise<string[]> {
+  try {
+    await assertOperatorsOwn(parent, 'state');
+    return await readdir(parent);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
 /** Sessions of which a folder is there, with whether their supervisor lives. A folder without a readable state is dead. */
 export async function listSessions(
   env: Env,
 ): Promise<{ session: Session | null; dir: string; alive: boolean }[]> {
   const parent = sessionsDir(env);
-  let names: string[];
-  try {
-    names = await readdir(parent);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
+  const names = await namesIn(parent);
   const found = [];
   for (const name of names.filter((word) => nameShape.test(word)).sort()) {
     const dir = path.join(parent, name);
@@ -204,6 +228,18 @@ export async function listSessions(
   return found;
 }
 
+const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|devcontainer|gateway\.log)$/;
+
+/** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
+async function isRest(dir: string): Promise<boolean> {
+  try {
+    return (await readdir(dir)).every((name) => ownNames.test(name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 /** The state of one session; null when the file is missing or unreadable, `gone` when the folder is. */
 async function readState(dir: string): Promise<SessionState | null | 'gone'> {
   try {
@@ -212,7 +248,7 @@ async function readState(dir: string): Promise<SessionState | null | 'gone'> {
     if (error instanceof SyntaxError) return null;
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOTDIR') return 'gone';
-    if (code === 'ENOENT') return existsSync(dir) ? null : 'gone';
+    if (code === 'ENOENT') return (await isRest(dir)) ? null : 'gone';
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { WraptoolError } from '../errors.ts';
 import { isAlive, signal, waitForEnd } from '../supervise/process.ts';
 import { parseRuntime } from './choose.ts';
 import { createRuntime } from './runtime/create.ts';
-import { findSession, listSessions, type Session } from './session.ts';
+import { findSession, listSessions, removeUnfinished, type Session } from './session.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -40,28 +40,39 @@ async function status(session: Session): Promise<string> {
   return said;
 }
 
-/** Removes what sessions without a living supervisor left; one line for each thing removed. */
-export async function reclaimDead(env: Env): Promise<string[]> {
+/**
+ * Removes what sessions without a living supervisor left; one line for each thing removed. One that cannot be reclaimed
+ * now (its engine is away) is told to `fault` and stays for the next time.
+ */
+export async function reclaimDead(env: Env, fault: (error: WraptoolError) => void): Promise<string[]> {
   const lines: string[] = [];
+  await removeUnfinished(env);
   for (const { session, dir, alive } of await listSessions(env)) {
     if (alive) continue;
     if (session === null) {
       await rm(dir, { recursive: true, force: true });
       lines.push(`reclaimed the folder of "${path.basename(dir)}", which had no readable state`);
-    } else lines.push(...(await reclaim(session)));
+    } else {
+      try {
+        lines.push(...(await reclaim(session)));
+      } catch (error) {
+        if (!(error instanceof WraptoolError)) throw error;
+        fault(error);
+      }
+    }
   }
   return lines;
 }
 
 async function reclaim(session: Session): Promise<string[]> {
-  const { name, runtime, gateway, facts } = session.state;
+  const { name, id, runtime, gateway, facts } = session.state;
   const lines: string[] = [`reclaimed "${name}", whose supervisor is gone`];
   if (gateway !== null && (await signal(gateway, 'SIGTERM'))) {
     if (!(await waitForEnd(gateway, 2000))) await signal(gateway, 'SIGKILL');
     lines.push(`ended its gateway (pid ${gateway.pid})`);
   }
   const known = parseRuntime(runtime);
-  if (known !== 'auto') lines.push(...(await createRuntime(known).reclaim({ name, facts })));
+  if (known !== 'auto') lines.push(...(await createRuntime(known).reclaim({ name, id, facts })));
   await session.remove();
   return lines;
 }

@@ -88,6 +88,7 @@ async function openReal(spelled: string): Promise<{ path: string; stats: Stats }
       ENOTDIR: 'it is not a folder',
       EACCES: 'it cannot be read',
       ELOOP: 'its links go in circles',
+      ENAMETOOLONG: 'its name is too long',
     };
     if (code === undefined || !(code in why)) throw error;
     throw refused(spelled, why[code as keyof typeof why]);

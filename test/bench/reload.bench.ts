@@ -9,9 +9,9 @@ import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseConfig } from '../../src/config/load.ts';
-import { readLog } from '../../src/log/read.ts';
 import { rawClient } from '../gateway/raw.ts';
 import { token } from '../gateway/support.ts';
+import { median, say } from './measure.ts';
 
 const rounds = Number(process.argv[2] ?? 12);
 const saves = Number(process.argv[3] ?? 200);
@@ -57,10 +57,6 @@ async function start(): Promise<{ url: string; stop(): Promise<void> }> {
     },
   };
 }
-
-const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-const show = (label: string, value: number, unit = '') =>
-  process.stdout.write(`${label.padEnd(62)} ${value.toFixed(2)}${unit}\n`);
 
 async function told(rules: number, count: number): Promise<number> {
   save(config(rules, 0));
@@ -125,16 +121,20 @@ async function missed(kind: 'rename' | 'in place' | 'link', count: number): Prom
 }
 
 try {
-  show('20 rules: save to the last of 64, without the wait (G13: 50)', await told(20, rounds), ' ms');
+  const wait = ' without the quiet time';
+  say({
+    id: 'G13',
+    what: `20 rules, save to the last of 64,${wait}`,
+    value: await told(20, rounds),
+    unit: ' ms',
+    must: 50,
+    aim: 20,
+  });
   const [whole, alone] = [await told(2_000, rounds), parsed(2_000, rounds)];
-  show('2,000 rules: the same', whole, ' ms');
-  show('2,000 rules: the same / parsing in process (G14: 1.3)', whole / alone);
+  say({ what: `2,000 rules, save to the last of 64,${wait}`, value: whole, unit: ' ms' });
+  say({ id: 'G14', what: '2,000 rules / parsing in process', value: whole / alone, must: 1.3, aim: 1.1 });
   for (const kind of ['rename', 'in place', 'link'] as const)
-    show(`${saves} saves (${kind}): missed (G18: 0)`, await missed(kind, saves));
-  let kept = 0;
-  for await (const { record } of readLog(log))
-    if (record.event === 'reload' && record.result === 'kept') kept += 1;
-  show('reloads that were refused', kept);
+    say({ id: 'G18', what: `${saves} saves (${kind}), missed`, value: await missed(kind, saves), must: 0 });
 } finally {
   fs.rmSync(dir, { recursive: true, force: true });
 }

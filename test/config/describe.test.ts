@@ -78,3 +78,24 @@ tools:
     ],
   );
 });
+
+void test('EXEC-005, EXEC-011, EXEC-012: what runs code of the workspace, or plugins, is said', () => {
+  const tools = ['cargo', 'npm', 'docker', 'kubectl', 'git'];
+  const text = tools.map((name) => `  ${name}: { binary: /usr/bin/${name}, allow: [{ subcommand: x }] }\n`);
+  const snapshot = parseConfig(Buffer.from(`version: 1\ntools:\n${text.join('')}`), {
+    file: 'c',
+    real: '/c',
+    env: { HOME: '/h' },
+  });
+  const said = lint(snapshot).filter(({ code }) => code.startsWith('runs_'));
+  assert.deepEqual(
+    said.map(({ message }) => message),
+    [
+      'tools.cargo: "cargo" runs code of the workspace, which the agent can write',
+      'tools.npm: "npm" runs code of the workspace, which the agent can write',
+      'tools.docker: "docker" runs code of the workspace, which the agent can write',
+      'tools.docker: "docker" runs every cli-plugins/docker-* of ~/.docker, also for its help: give it a HOME that the agent cannot write',
+      'tools.kubectl: "kubectl" runs kubectl-* on PATH and the kubeconfig\'s exec entries: give it a HOME that the agent cannot write',
+    ],
+  );
+});

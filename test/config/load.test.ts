@@ -148,7 +148,11 @@ void describe('refused', () => {
       'version: 1\ndefaults: &a { timeout: 1s }\nup: { <<: *a }\n',
       ['c.yaml:3:7 up: merge keys are not allowed'],
     ],
-    ['a YAML directive', '%YAML 1.1\n---\nversion: 1\n', ['c.yaml:1:1 a %YAML directive is not allowed']],
+    [
+      'a YAML directive of another version',
+      '%YAML 1.1\n---\nversion: 1\n',
+      ['c.yaml:1:1 a %YAML directive of another version than 1.2 is not allowed'],
+    ],
     ['a feature that is not there yet', 'version: 1\nadmin: {}\n', ['c.yaml:2:1 admin: unknown key']],
     ['a missing version', 'tools: {}\n', ['c.yaml:1:1 version: expected 1']],
     ['a version that is a string', 'version: "1"\n', ['c.yaml:1:10 version: expected 1, found "1"']],
@@ -388,4 +392,10 @@ void test('the file: --config, $WRAPTOOL_CONFIG, $XDG_CONFIG_HOME', () => {
   assert.equal(configPath({ env }), '/w.yaml');
   assert.equal(configPath({ env: { ...env, WRAPTOOL_CONFIG: '' } }), '/xdg/wraptool/config.yaml');
   assert.equal(configPath({ env: { HOME: '/home/o' } }), '/home/o/.config/wraptool/config.yaml');
+});
+
+test('a %YAML 1.2 directive and a line break in a variable load', () => {
+  const text = '%YAML 1.2\n---\nversion: 1\ntools: { git: { binary: /x, env: { A: "x\\ny" } } }\n';
+  const snapshot = parseConfig(Buffer.from(text), { file: 'c.yaml', real: '/c.yaml', env: { HOME: '/h' } });
+  assert.equal(snapshot.config.tools['git']?.env['A'], 'x\ny');
 });

@@ -91,7 +91,8 @@ async function git(cwd: string, env: Record<string, string>, ...args: string[]):
 
 async function listing(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { recursive: true });
-  return entries.map((entry) => path.join(path.basename(dir), entry));
+  const mayStay = /^home\/\.cache(?:\/wraptool(?:\/compile(?:\/.*)?)?)?$/;
+  return entries.map((entry) => path.join(path.basename(dir), entry)).filter((entry) => !mayStay.test(entry));
 }
 
 /** Waits for a child, collecting what it says. */

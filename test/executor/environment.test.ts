@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { childEnvironment } from '../../src/executor/environment.ts';
 import { folder, openDir, shell, startExecutor } from './support.ts';
 
-/** ENV-002 to ENV-046: each runs something or changes what runs. None may come from the host process. */
+/** ENV-001 is the configured ones below. ENV-002 to ENV-046: each runs something or changes what runs. None may come from the host process. */
 const dangerous =
   `GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
   GIT_CONFIG_PARAMETERS GIT_EXEC_PATH GIT_PROXY_COMMAND GIT_DIR GIT_TRACE GIT_TRACE2_EVENT GIT_TEMPLATE_DIR

@@ -1,4 +1,4 @@
-/** The handed policies and calls: decision and reason of each. */
+/** Policies and calls of the corpus: decision and reason of each. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

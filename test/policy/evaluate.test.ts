@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { evaluate } from '../../src/policy/evaluate.ts';
+import { nearestAllowed } from '../../src/policy/nearest.ts';
 import type { Call, CwdVerdict } from '../../src/policy/types.ts';
 import { decide, outcome, policyOf } from './support.ts';
 
@@ -302,6 +303,10 @@ void test('nearest_allowed is itself allowed', () => {
   ];
   for (const [argv, expected] of cases) {
     const decision = evaluate(policy, { tool: 'git', argv });
-    assert.deepEqual(decision.decision === 'deny' && decision.nearestAllowed, expected, argv.join(' '));
+    assert.deepEqual(
+      decision.decision === 'deny' && nearestAllowed(policy, decision),
+      expected,
+      argv.join(' '),
+    );
   }
 });

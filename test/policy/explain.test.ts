@@ -41,7 +41,10 @@ To request this capability, call the 'wraptool_request_capability' tool.`,
 
 void test('the same facts for programs', () => {
   assert.deepEqual(
-    explain(denied(['git', 'push', '--force', 'origin', 'main']), { seq: 'file:7' }).structured,
+    explain(denied(['git', 'push', '--force', 'origin', 'main']), {
+      seq: 'file:7',
+      nearest: ['push', 'origin', 'main'],
+    }).structured,
     {
       decision: 'deny',
       reason_code: 'flag_not_allowed',

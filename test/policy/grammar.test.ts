@@ -371,3 +371,40 @@ void test('impossible rules are problems', () => {
     ],
   );
 });
+
+void test('characters by which a CLI makes more of a value than one path, unless an enum names them', () => {
+  const policy = policyOf({
+    kubectl: {
+      allow: [
+        { subcommand: 'apply', flags: ['-f'], flag_constraints: { '-f': { path: 'cwd' } } },
+        { subcommand: 'diff', flags: ['-f'], flag_constraints: { '-f': { pattern: 'https://ok/.*' } } },
+        { subcommand: 'get', flags: ['-f'], flag_constraints: { '-f': { enum: ['a,b'] } } },
+      ],
+    },
+    curl: {
+      allow: [{ flags: ['--put'], flag_constraints: { '--put': { short: '-T', path: 'cwd' } } }],
+    },
+    ssh: { allow: [{ flags: ['-i'], flag_constraints: { '-i': { path: 'cwd' } } }] },
+  });
+  const cases = [
+    [
+      ['kubectl', 'apply', '-f', 'a.yaml'],
+      ['apply', '-f', 'a.yaml'],
+    ],
+    [['kubectl', 'apply', '-f', 'a,/etc/x'], 'path_not_allowed'],
+    [['kubectl', 'apply', '-fa,b'], 'path_not_allowed'],
+    [['kubectl', 'diff', '-f', 'https://ok/a,/etc/x'], 'flag_value_not_allowed'],
+    [
+      ['kubectl', 'get', '-f', 'a,b'],
+      ['get', '-f', 'a,b'],
+    ],
+    [['curl', '-T', '{a,/etc/x}'], 'path_not_allowed'],
+    [
+      ['curl', '-T', 'a'],
+      ['--put', 'a'],
+    ],
+    [['ssh', '-i', '%d/x'], 'path_not_allowed'],
+    [['ssh', '-i', '${X}/x'], 'path_not_allowed'],
+  ] as const;
+  for (const [call, expected] of cases) assert.deepEqual(outcome(policy, call), expected, call.join(' '));
+});

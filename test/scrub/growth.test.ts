@@ -44,12 +44,18 @@ function hardTexts(source: string): string[] {
   ];
 }
 
+/** Processor time of this thread in milliseconds: what else the machine does is not the scrubber's doing. */
+function spent(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 function milliseconds(expression: RegExp, text: string): number {
   const times = Array.from({ length: 3 }, () => {
-    const before = performance.now();
+    const before = spent();
     expression.lastIndex = 0;
     while (expression.exec(text) !== null) if (expression.lastIndex === 0) break;
-    return performance.now() - before;
+    return spent() - before;
   });
   return Math.min(...times);
 }
@@ -79,9 +85,9 @@ test('the whole scrubber grows with the text, not faster', () => {
   const scrubber = createScrubber({ literals: [{ name: 'A', value: 'aaaaaaaaaaaa' }], patterns: [] });
   const time = (text: string) => {
     const times = Array.from({ length: 3 }, () => {
-      const before = performance.now();
+      const before = spent();
       scrubber.scrub(text);
-      return performance.now() - before;
+      return spent() - before;
     });
     return Math.min(...times);
   };

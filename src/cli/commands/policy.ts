@@ -7,13 +7,14 @@ import type { Decision } from '../../policy/types.ts';
 import { escapeHostile, renderArgv } from '../hostile.ts';
 import { runBatch } from '../policy-batch.ts';
 import { diffPolicies } from '../policy-diff.ts';
+import { registerAllow } from '../policy-allow.ts';
 import { cwdJudge, judgeCall } from '../policy-judge.ts';
 import { printJson, printLine } from '../voice.ts';
 
 type TestFlags = { config?: string; cwd?: string; json?: boolean; batch?: string };
 
 export function register(program: Command): void {
-  const policy = program.command('policy').description('test calls against the policy');
+  const policy = program.command('policy').description('test calls against the policy, and widen it');
   policy
     .command('test')
     .description('say whether a call would be allowed, and by which rule (exit 0 allow, 3 deny)')
@@ -35,6 +36,7 @@ export function register(program: Command): void {
     .action(async (before: string, after: string, flags: { log?: string; json?: boolean }) => {
       await showDiff(before, after, flags);
     });
+  registerAllow(policy);
 }
 
 /** Exit code: 0 allow, 3 deny; with --batch 0 or 1. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { reclaimDead, viewSessions, type SessionView } from '../../up/sessions.ts';
 import { escapeHostile } from '../hostile.ts';
-import { note, printJson, printLine, table } from '../voice.ts';
+import { note, printJson, printLine, table, warn } from '../voice.ts';
 
 export function register(program: Command): void {
   program
@@ -9,7 +9,10 @@ export function register(program: Command): void {
     .description('list sessions, and reclaim what dead ones left')
     .option('--json', 'as JSON')
     .action(async (flags: { json?: boolean }) => {
-      const reclaimed = await reclaimDead(process.env);
+      const reclaimed = await reclaimDead(process.env, ({ message, hint }) => {
+        warn(hint === undefined ? message : `${message} (${hint})`);
+        process.exitCode = 1;
+      });
       for (const line of reclaimed) note(line);
       const sessions = await viewSessions(process.env);
       if (flags.json) printJson({ sessions, reclaimed });

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
+import type { SessionFacts } from '../../gateway/session-facts.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
 
@@ -31,30 +32,39 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const ending = whatEnds(flags.session !== undefined);
-    const { serving, sessionDir } = await reloadable(start(flags, spawner));
+    const { serving, session } = await reloadable(start(flags, spawner));
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
-    // The supervisor is gone, and the harness with it: nobody else is left to do this, and nobody to wait for.
-    if (cause === orphaned && sessionDir !== null) await rm(sessionDir, { recursive: true, force: true });
-    await serving.close(cause, cause === orphaned ? 0 : graceMs);
+    if (cause === orphaned && session !== null) await leave(serving, session);
+    else await serving.close(cause, graceMs);
   } finally {
     await spawner.close();
     process.stdin.destroy();
   }
 }
 
+/** The supervisor is gone, and the harness with it: nobody else is left to tidy up, and nobody to wait for. */
+async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never> {
+  const { isTidy } = await import('../../gateway/session-facts.ts');
+  if (await isTidy(dir, id)) await rm(dir, { recursive: true, force: true });
+  const late = new Promise((resolve) => setTimeout(resolve, graceMs / 4));
+  await Promise.race([serving.close(orphaned, 0), late]);
+  // What is still open, the helper that starts programs and its children too, ends with this process.
+  process.exit(0);
+}
+
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; sessionDir: string | null }> {
+): Promise<{ serving: Serving; session: SessionFacts | null }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
       import('../../gateway/serve.ts'),
       import('../../gateway/session-facts.ts'),
       import('../../gateway/token.ts'),
-      import('../program.ts'),
+      import('../version.ts'),
     ]);
   const env = { ...process.env };
   const load = () => loadConfig({ path: flags.config, env });
@@ -72,12 +82,12 @@ async function start(
     token,
     spawner,
     env,
-    version: await version(),
+    version: version(),
     voice: { note: (line) => note(escapeHostile(line)), warn: (line) => warn(escapeHostile(line)) },
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });
-  return { serving, sessionDir: session?.dir ?? null };
+  return { serving, session };
 }
 
 /** SIGHUP reloads, from the first moment on: one that comes early is kept. */

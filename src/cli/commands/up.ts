@@ -2,8 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
-import { describeUp, up, type UpOptions, type UpWorld } from '../../up/run.ts';
-import { renderArgv } from '../hostile.ts';
+import type { UpOptions, UpWorld } from '../../up/options.ts';
+import { up } from '../../up/run.ts';
+import { describeUp } from '../../up/specify.ts';
+import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 
@@ -40,9 +42,14 @@ async function dryRun(options: UpOptions, json: boolean): Promise<void> {
   const description = await describeUp(options, world());
   if (json) return printJson(description);
   for (const entry of description) {
-    printLine(entry.argv === undefined ? entry.what : `${entry.what}: ${renderArgv(entry.argv)}`);
-    if (entry.detail !== undefined) printLine(JSON.stringify(entry.detail, null, 2).replaceAll(/^/gm, '  '));
+    printLine(escapeHostile(entry.what) + (entry.argv === undefined ? '' : `: ${renderArgv(entry.argv)}`));
+    if (entry.detail !== undefined) printLine(indented(entry.detail));
   }
+}
+
+function indented(detail: unknown): string {
+  const lines = JSON.stringify(detail, null, 2).split('\n');
+  return lines.map((line) => `  ${escapeJson(line)}`).join('\n');
 }
 
 function world(): UpWorld {
@@ -63,7 +70,7 @@ function world(): UpWorld {
 async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+    return /^y(es)?$/i.test((await terminal.question(`${escapeHostile(question)} [y/N] `)).trim());
   } finally {
     terminal.close();
   }

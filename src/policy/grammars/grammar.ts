@@ -12,6 +12,8 @@ export type BuiltIn = {
   readonly subcommands?: readonly string[];
   /** Options that take the next word, by subcommand path (`''` for all): what a rule leaves open is read so. */
   readonly valueFlags?: Readonly<Record<string, readonly string[]>>;
+  /** Characters by which this CLI makes more of an option's value than the one thing that the rule judges. */
+  readonly special?: Readonly<Record<string, string>>;
   /** Paths where the first positional ends the options, unless the rule says otherwise (`''` is the bare tool). */
   readonly stopsAtPositional?: readonly string[];
   /** Positionals are written before the options. */
@@ -36,3 +38,13 @@ export type Grammar = {
   readonly oldStyleOptions: boolean;
   readonly facts: BuiltIn;
 };
+
+/** The words of a text. */
+export function words(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Subcommand paths: each word of the text below `group`. */
+export function below(group: string, text: string): string[] {
+  return words(text).map((word) => `${group} ${word}`);
+}

@@ -1,5 +1,6 @@
 /** A session in bubblewrap: one sandbox, held open by a small program of ours that starts everything else in it. */
 import type { Duplex } from 'node:stream';
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { confinementAvailable } from '../../confine/available.ts';
 import { confinedCommand } from '../../confine/command.ts';
@@ -56,6 +57,7 @@ export class Bubblewrap implements Runtime {
     const abort = (): void => void sandbox.child.kill('SIGKILL');
     signal.addEventListener('abort', abort, { once: true });
     try {
+      sandbox.child.stderr?.on('data', (bytes: Buffer) => process.stderr.write(bytes));
       const holder = connect(sandbox);
       await proveMounts(holder, [
         ...workspace.identities,
@@ -96,10 +98,9 @@ function started(spec: LaunchSpec, confine: ConfineSpec, sandbox: Confined, hold
       command,
       env: options.env ?? spec.env,
       cwd: options.cwd ?? spec.workspace.path,
-      stdio: inherit ? ('inherit' as const) : ('pipe' as const),
       detached: !(inherit && confine.terminal),
     };
-    const running = holder.start(request, inherit ? null : stdio);
+    const running = holder.start(request, inherit ? besideTerminal() : stdio);
     return inherit ? attached(running, confine.terminal) : running;
   };
   return {
@@ -124,6 +125,15 @@ function attached(running: Running, terminal: boolean): Running {
   return {
     ...running,
     exit: Promise.race([running.exit, fault.promise]).finally(() => attachment.release()),
+  };
+}
+
+/** The operator's own streams, but for those that are a terminal. */
+function besideTerminal(): Parameters<HolderClient['start']>[1] {
+  return {
+    stdin: isatty(0) ? undefined : process.stdin,
+    stdout: isatty(1) ? undefined : process.stdout,
+    stderr: isatty(2) ? undefined : process.stderr,
   };
 }
 
@@ -178,12 +188,19 @@ function holderCommand(): readonly string[] {
   return [inside.node, `${holderInside}/${program}`, String(holderFd)];
 }
 
-function holderStdio(): ['inherit', 'inherit', 'inherit', ...('ignore' | 'pipe')[]] {
+type Slot = 'inherit' | 'ignore' | 'pipe';
+
+/**
+ * Only a terminal is handed on as it is. Whoever has the descriptor of a file can open that file anew through
+ * /proc/self/fd, for writing where it was given for reading: bytes of everything else are passed on.
+ */
+function holderStdio(): [Slot, Slot, Slot, ...Slot[]] {
   return [
-    'inherit',
-    'inherit',
-    'inherit',
-    ...Array.from({ length: holderFd - 3 }, () => 'ignore' as const),
+    isatty(0) ? 'inherit' : 'ignore',
+    isatty(1) ? 'inherit' : 'ignore',
+    // Its own: what bubblewrap says when it fails.
+    isatty(2) ? 'inherit' : 'pipe',
+    ...Array.from({ length: holderFd - 3 }, (): Slot => 'ignore'),
     'pipe',
   ];
 }

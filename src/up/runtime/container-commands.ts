@@ -37,7 +37,12 @@ export class ContainerCommands {
       id,
       (event) => commands.#seen(event),
       (error) =>
-        commands.#over(new WraptoolError('runtime_failed', 'the Docker engine went away', { cause: error })),
+        commands.#over(
+          new WraptoolError('runtime_failed', 'the Docker engine went away, and the session with it', {
+            hint: 'start it again; then "wraptool ps" removes what is left',
+            cause: error,
+          }),
+        ),
       commands.#watching.signal,
     );
     return commands;

@@ -8,8 +8,9 @@ import type { ContainerCommands } from './container-commands.ts';
 // As the harness's user: the harness may break it, and then only misses the polite word.
 const ask = 'while read -r _; do :; done; kill -TERM -1';
 // As the keeper, whom the harness can neither stop nor kill. Without its main process the container ends.
-// It first tells the main process that it is there (devcontainer/Dockerfile).
-const kill = 'kill -USR1 -1; while read -r _; do :; done; sleep 1; kill -KILL -1';
+// It first tells the main process that it is there (devcontainer/Dockerfile). In a trap: a shell that cannot fork any
+// more, for all that the harness started, ends at the pause.
+const kill = "trap 'kill -KILL -1' EXIT; kill -USR1 -1; while read -r _; do :; done; sleep 1";
 
 export type Guard = {
   /** Resolves if the keeper's guard ends: the container is no longer guarded then. */

@@ -164,13 +164,12 @@ export class Engine {
   /** Ends and removes a container; fine if it is gone or going. Resolves when it is gone. */
   async remove(id: string): Promise<void> {
     const container = this.#docker.getContainer(id);
-    const gone = orNull(404, () => container.wait({ condition: 'removed' }));
-    try {
-      await container.remove({ force: true, v: true });
-    } catch (error) {
-      if (![404, 409].includes((error as EngineFault).statusCode ?? 0)) throw error;
-    }
-    await gone;
+    // Both at once: who asks for the end only after the removal may find nothing to wait for.
+    const outcomes = await Promise.allSettled([
+      orNull(404, () => container.wait({ condition: 'removed' })),
+      orNull(404, () => orNull(409, () => container.remove({ force: true, v: true }))),
+    ]);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason as Error;
   }
 
   /** `created` is told the id before the command starts. */

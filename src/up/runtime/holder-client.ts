@@ -14,9 +14,12 @@ import {
 import type { Running, Stdio } from './runtime.ts';
 import { write } from './write.ts';
 
-type Streams = Exclude<Stdio, 'inherit'>;
+/** undefined: the command has the holder's own in its place, a terminal. */
+type Streams = {
+  readonly [Name in keyof Exclude<Stdio, 'inherit'>]: Exclude<Stdio, 'inherit'>[Name] | undefined;
+};
 type Command = {
-  readonly streams: Streams | null;
+  readonly streams: Streams;
   readonly end: PromiseWithResolvers<number>;
   /** Bytes of stdin that are on their way. */
   flying: number;
@@ -73,13 +76,16 @@ export class HolderClient {
     return verdict.promise;
   }
 
-  start(start: Start, streams: Streams | null): Running {
+  start(start: Omit<Start, 'stdio'>, streams: Streams): Running {
     if (typeof this.#fate === 'object') throw this.#fate;
     const id = ++this.#last;
     const command: Command = { streams, end: Promise.withResolvers(), flying: 0, landed: () => undefined };
     this.#commands.set(id, command);
-    this.#send(kinds.start, id, JSON.stringify(start));
-    const stopFeeding = streams === null ? () => undefined : this.#feed(id, command, streams.stdin);
+    const slot = (stream: unknown) => (stream === undefined ? 'inherit' : 'pipe');
+    const stdio: Start['stdio'] = [slot(streams.stdin), slot(streams.stdout), slot(streams.stderr)];
+    this.#send(kinds.start, id, JSON.stringify({ ...start, stdio }));
+    const stopFeeding =
+      streams.stdin === undefined ? () => undefined : this.#feed(id, command, streams.stdin);
     return {
       exit: command.end.promise.finally(stopFeeding),
       kill: async (name) => this.#send(kinds.signal, id, name),
@@ -122,8 +128,8 @@ export class HolderClient {
     const command = this.#commands.get(id);
     if (kind === kinds.verify) this.#verdicts.get(id)?.resolve(text(JSON.parse(bytes.toString()), 'bad'));
     else if (command === undefined) return;
-    else if (kind === kinds.output) await forward(command.streams?.stdout, bytes);
-    else if (kind === kinds.errors) await forward(command.streams?.stderr, bytes);
+    else if (kind === kinds.output) await forward(command.streams.stdout, bytes);
+    else if (kind === kinds.errors) await forward(command.streams.stderr, bytes);
     else if (kind === kinds.taken) {
       command.flying -= Math.min(command.flying, Number(bytes.toString()) || 0);
       command.landed();

@@ -1,6 +1,6 @@
 /**
  * A process of the workspace swaps two paths with renameat2(RENAME_EXCHANGE) while the guard runs git. Set
- * WRAPTOOL_RACE_TRIES for more tries (2000 is what docs/git-guard.md reports).
+ * WRAPTOOL_RACE_TRIES for more tries than the 40 of an ordinary run.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -36,20 +36,21 @@ export async function openContext(
   host: GuardHost,
   needsFolder: boolean,
 ): Promise<{ context: Context; close(): Promise<void> }> {
-  const { workspace, stateDir } = call.guardOptions;
+  const { workspace, stateDir, confine } = call.guardOptions;
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const folder = join(stateDir, `call-${randomBytes(8).toString('hex')}`);
   if (needsFolder) {
     await dropStale(stateDir);
     await mkdir(folder, { mode: 0o700 });
   }
+  const notes = confine === 'none' ? ["not confined: the tool has 'confine: none'"] : [];
   const user = ownerOf(workspace);
   const exchange = await openExchange(needsFolder ? folder : stateDir, user);
   const who = await identityText(call, host);
   const identity = join(exchange, 'identity.gitconfig');
   if (await differs(identity, who)) await writeShared(identity, who, user);
   return {
-    context: { call, host, user, folder, exchange, identity, notes: [] },
+    context: { call, host, user, folder, exchange, identity, notes },
     async close() {
       if (needsFolder) await rm(folder, { recursive: true, force: true });
       if (user !== undefined) await rm(exchange, { recursive: true, force: true });

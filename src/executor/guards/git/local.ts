@@ -8,7 +8,6 @@ export async function local(context: Context, { globals, verb, args }: Command):
   const { call, host, notes } = context;
   if (verb === 'remote' && (await fromPolicy(context, args)))
     return host.finish({ exitCode: 0, signal: null }, notes);
-  if (call.guardOptions.confine === 'none') notes.push("not confined: the tool has 'confine: none'");
   const step = boxStep(context, [call.binary.path, ...globals, verb, ...args]);
   const result = await host.exec(step, {
     output: 'stream',

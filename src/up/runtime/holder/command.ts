@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { Start } from './frames.ts';
+import { openPipes, type Pipes } from './pipes.ts';
 
 export type Sink = {
   /** False when the socket wants a pause. */
@@ -18,6 +19,7 @@ const restMs = 500;
 
 export class Command {
   readonly #child: ChildProcess;
+  readonly #pipes: Pipes;
   readonly #sink: Sink;
   readonly #detached: boolean;
 
@@ -25,27 +27,29 @@ export class Command {
     this.#sink = sink;
     this.#detached = start.detached;
     const [file, ...args] = start.command;
+    this.#pipes = openPipes(start.stdio);
     this.#child = spawn(file!, args, {
       cwd: start.cwd,
       env: { ...start.env },
-      stdio: start.stdio,
+      stdio: this.#pipes.stdio,
       detached: start.detached,
     });
+    this.#pipes.handedOver();
     this.#child.on('error', (error: NodeJS.ErrnoException) => this.#unstarted(start, error));
     this.#child.on('exit', (code, signal) => void this.#exited(code ?? 128 + constants.signals[signal!]));
-    this.#child.stdin?.on('error', (error: NodeJS.ErrnoException) => this.#inputLost(error));
-    this.#forward(this.#child.stdout, 'output');
-    this.#forward(this.#child.stderr, 'errors');
+    this.#pipes.stdin?.on('error', (error: NodeJS.ErrnoException) => this.#inputLost(error));
+    this.#forward(this.#pipes.stdout, 'output');
+    this.#forward(this.#pipes.stderr, 'errors');
   }
 
   input(bytes: Uint8Array): void {
-    const { stdin } = this.#child;
+    const { stdin } = this.#pipes;
     if (stdin?.writable !== true) this.#sink.send('taken', String(bytes.length));
     else stdin.write(bytes, () => this.#sink.send('taken', String(bytes.length)));
   }
 
   inputEnd(): void {
-    this.#child.stdin?.end();
+    this.#pipes.stdin?.end();
   }
 
   /** To the command's group; a group that is gone needs none. */
@@ -76,13 +80,13 @@ export class Command {
 
   #unstarted(start: Start, error: NodeJS.ErrnoException): void {
     const said = `${start.command[0]}: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`;
-    if (start.stdio === 'pipe') this.#sink.send('errors', said);
+    if (start.stdio[2] === 'pipe') this.#sink.send('errors', said);
     else process.stderr.write(said);
     this.#sink.ended(error.code === 'ENOENT' ? 127 : 126);
   }
 
   async #exited(code: number): Promise<void> {
-    const streams = [this.#child.stdout, this.#child.stderr].filter((stream) => stream !== null);
+    const streams = [this.#pipes.stdout, this.#pipes.stderr].filter((stream) => stream !== null);
     let seen = -1;
     const moved = (): number => streams.reduce((sum, stream) => sum + bytesRead(stream), 0);
     while (

@@ -30,8 +30,8 @@ export type Start = {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** inherit: the holder's own streams; pipe: frames. */
-  readonly stdio: 'inherit' | 'pipe';
+  /** For each standard stream, inherit: the holder's own, a terminal; pipe: frames. */
+  readonly stdio: readonly ['inherit' | 'pipe', 'inherit' | 'pipe', 'inherit' | 'pipe'];
   /** A session of its own; otherwise it shares the holder's terminal. */
   readonly detached: boolean;
 };

@@ -1,0 +1,29 @@
+/** The command table. Only the command that is asked for is loaded, so that start-up stays cheap. */
+import type { Command } from 'commander';
+
+export type Entry = {
+  readonly summary: string;
+  readonly load: () => Promise<{ register(program: Command): void }>;
+};
+
+export const commandTable: Readonly<Record<string, Entry>> = {
+  up: {
+    summary: 'run a harness in a container, wired to its gateway',
+    load: () => import('./commands/up.ts'),
+  },
+  ps: { summary: 'list sessions, and reclaim what dead ones left', load: () => import('./commands/ps.ts') },
+  down: { summary: 'end a session', load: () => import('./commands/down.ts') },
+  init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
+  policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
+  config: { summary: 'check and explain the config', load: () => import('./commands/config.ts') },
+  serve: { summary: 'run a gateway alone', load: () => import('./commands/serve.ts') },
+  mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
+  log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },
+  harness: { summary: 'list, show and install harnesses', load: () => import('./commands/harness.ts') },
+  scrub: { summary: 'redact secrets in what is read from stdin', load: () => import('./commands/scrub.ts') },
+};
+
+/** The command's entry, or null where the table has no such name. */
+export function entryOf(name: string | undefined): Entry | null {
+  return name !== undefined && Object.hasOwn(commandTable, name) ? (commandTable[name] ?? null) : null;
+}

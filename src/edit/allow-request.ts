@@ -1,0 +1,74 @@
+/** What is asked to be allowed, and whether it may be written at all. */
+import { EditRefused } from './refuse.ts';
+import type { PolicyTool, Rule } from './policy-read.ts';
+
+export type AllowRequest = {
+  readonly tool: string;
+  /** Words parted by single spaces; null for the bare tool. */
+  readonly subcommand: string | null;
+  readonly flags: readonly string[];
+  /**
+   * From a refused call: a rule of its own, exactly as wide as that call. Per flag the values seen (none: the flag was
+   * bare); the positionals in order.
+   */
+  readonly exact?: {
+    readonly values: Readonly<Record<string, readonly string[]>>;
+    readonly args: readonly string[];
+  };
+};
+
+// Control, bidi and zero-width characters and lone surrogates: what an approver would not see.
+const hidden =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u;
+
+export function checkRequest({ tool, subcommand, flags, exact }: AllowRequest): void {
+  const named = [
+    ['the tool', [tool]],
+    ['the subcommand', subcommand === null ? [] : [subcommand]],
+    ['a flag', flags],
+    ['a value', Object.values(exact?.values ?? {}).flat()],
+    ['an argument', exact?.args ?? []],
+  ] as const;
+  for (const [what, texts] of named)
+    for (const text of texts) {
+      if (text === '' && what !== 'a value' && what !== 'an argument')
+        throw new EditRefused('request_malformed', `${what} is empty`);
+      if (hidden.test(text)) throw new EditRefused('request_malformed', `${what} holds a control character`);
+    }
+  const words = wordsOf(subcommand);
+  if (words.some((word) => word === '' || word.startsWith('-') || /\s/.test(word)))
+    throw new EditRefused(
+      'request_malformed',
+      'a subcommand is words parted by single spaces, none with a dash first',
+    );
+  if (flags.some((flag) => !/^-[^\s=]+$/.test(flag) || /^-+$/.test(flag)))
+    throw new EditRefused('request_malformed', 'a flag is named with its dashes and without a value');
+}
+
+/** Refuses what a deny rule would still refuse once it were allowed. */
+export function checkDenied({ deny }: PolicyTool, { subcommand, flags }: AllowRequest): void {
+  const words = wordsOf(subcommand);
+  for (const rule of deny) {
+    const path = wordsOf(rule.subcommand);
+    if (!path.every((word, index) => words[index] === word)) continue;
+    const name = rule.subcommand === null ? 'the bare tool' : `'${rule.subcommand}'`;
+    if (rule.flags.length === 0 && !rule.argsPattern)
+      throw new EditRefused('denied_by_rule', `a deny rule for ${name} covers it`);
+    const flag = flags.find((asked) => isDenied(asked, rule));
+    if (flag !== undefined)
+      throw new EditRefused('denied_by_rule', `a deny rule for ${name} names '${flag}'`);
+  }
+}
+
+function isDenied(flag: string, { flags }: Rule): boolean {
+  if (flags === 'any') return true;
+  // Several CLIs take "_" for "-".
+  const asked = flag.replaceAll('_', '-');
+  return flags
+    .map((name) => name.replaceAll('_', '-'))
+    .some((denied) => denied === asked || (asked.startsWith('--') && denied.startsWith(asked)));
+}
+
+function wordsOf(subcommand: string | null): string[] {
+  return subcommand === null ? [] : subcommand.split(' ');
+}

@@ -1,0 +1,29 @@
+/** What `up` is asked, and what it needs of the outside world. */
+import type { Ask } from './remotes.ts';
+import type { Stdio } from './runtime/runtime.ts';
+
+export type UpOptions = {
+  readonly harness: string;
+  readonly runtime?: string | undefined;
+  readonly workspace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly home?: string | undefined;
+  readonly config?: string | undefined;
+  readonly harnessVersion?: string | undefined;
+  readonly yolo: boolean;
+  readonly args: readonly string[];
+};
+
+/** What `up` needs of the outside world; the CLI hands it in. */
+export type UpWorld = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly main: string;
+  /** Runs one named step with progress. */
+  step<T>(title: string, work: (say: (message: string) => void) => Promise<T>): Promise<T>;
+  note(text: string): void;
+  warn(text: string): void;
+  /** Asks the operator yes or no; null where nobody can be asked. */
+  readonly ask: Ask | null;
+  readonly stdio: Stdio;
+};

@@ -1,0 +1,50 @@
+/** Everything that is decided before anything is made. */
+import { checkLocations, configPath, loadConfig } from '../config/load.ts';
+import type { Snapshot } from '../config/types.ts';
+import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
+import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
+import { recall } from './memory.ts';
+import type { UpOptions, UpWorld } from './options.ts';
+import { homePath } from './plan.ts';
+import { checkName } from './session.ts';
+import { resolveWorkspace, type Workspace } from './workspace.ts';
+
+export type Ground = {
+  readonly snapshot: Snapshot;
+  /** As it was named, links and all: a gateway follows it when they are switched. */
+  readonly configFile: string;
+  readonly workspace: Workspace;
+  readonly descriptor: Descriptor;
+  readonly choice: Choice;
+  readonly home: string;
+};
+
+/** Reads and checks what the operator said; throws WraptoolError at the first thing that cannot be. */
+export async function survey(options: UpOptions, world: UpWorld): Promise<Ground> {
+  if (options.name !== undefined) checkName(options.name);
+  const asked = options.runtime === undefined ? null : parseRuntime(options.runtime);
+  const descriptor = await loadDescriptor(options.harness, world.env);
+  const workspace = await resolveWorkspace({
+    flag: options.workspace,
+    cwd: world.cwd,
+    home: homeDir(world.env),
+    stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
+  });
+  const home = homePath(world.env, options.harness, workspace.path, options.home);
+  const snapshot = await loadConfig({ path: options.config, env: world.env });
+  const roots = [workspace.path, ...snapshot.config.up.extra_roots];
+  await checkLocations(
+    snapshot,
+    [...roots, home],
+    [sessionsDir(world.env), stateDir(world.env), cacheDir(world.env)],
+  );
+  const last = (await recall(world.env, workspace.path)).runtime;
+  const choice = await chooseRuntime(
+    asked ?? parseRuntime(snapshot.config.up.runtime),
+    last,
+    snapshot.config.up.base_image,
+  );
+  const configFile = configPath({ path: options.config, env: world.env });
+  return { snapshot, configFile, workspace, descriptor, choice, home };
+}

@@ -1,0 +1,106 @@
+/**
+ * `up` is killed at a random moment of its life; the next command must find and remove whatever that left.
+ * WRAPTOOL_DEATHS=50 kills more often than the few times of an ordinary run.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import test from 'node:test';
+import { promisify } from 'node:util';
+import { needs } from '../support/real.ts';
+import { finish, gitConfig, place, until, type Place } from './place.ts';
+
+const deaths = Number(process.env['WRAPTOOL_DEATHS'] ?? '4');
+const runtimes = [
+  { name: 'bubblewrap', part: 'bubblewrap', network: 'private' },
+  { name: 'bubblewrap', part: 'bubblewrap', network: 'none' },
+  { name: 'devcontainer', part: 'docker', network: 'none' },
+] as const;
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'latin1');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return '';
+    throw error;
+  }
+}
+
+/** Processes of the place: its folder is in their command line, their environment or their mounts. */
+async function processesOf(where: Place): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    if (pid === String(process.pid)) continue;
+    const texts = await Promise.all(
+      ['cmdline', 'environ', 'mountinfo'].map((name) => textOf(`/proc/${pid}/${name}`)),
+    );
+    const line = (texts[0] ?? '').replaceAll('\0', ' ');
+    if (texts.some((text) => text.includes(where.dir))) found.push(`${pid} ${line.slice(0, 200)}`);
+    // The network's helper knows of the place only the process that it serves.
+    const served = /^\S*slirp4netns .* (\d+) tap0 $/.exec(line)?.[1];
+    if (served !== undefined && !existsSync(`/proc/${served}`)) found.push(`${pid} ${line}`);
+  }
+  return found;
+}
+
+async function containersOf(name: string): Promise<string[]> {
+  const list = ['ps', '-aq', '--filter', `label=wraptool.session=${name}`];
+  const { stdout } = await promisify(execFile)('docker', list);
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+async function leftOf(where: Place, name: string, docker: boolean): Promise<string[]> {
+  const run = path.join(where.env['XDG_RUNTIME_DIR'] ?? '', 'wraptool');
+  return [
+    ...(await processesOf(where)),
+    ...(existsSync(run) ? await readdir(run) : []),
+    ...(docker ? await containersOf(name) : []),
+  ];
+}
+
+for (const { name: runtime, part, network } of runtimes)
+  void test(
+    `${runtime}, network ${network}: killed at ${deaths} random moments, ps finds all that is left`,
+    needs(part, ...(network === 'private' ? (['network-private'] as const) : [])),
+    async (t) => {
+      const where = await place(t);
+      await where.writeConfig(`${gitConfig}up: { base_image: wraptool-test-base, network: ${network} }\n`);
+      const args = ['up', 'shell', '--runtime', runtime, '--', '-c', 'echo harness-is-ready; exec sleep 600'];
+      let whole = 0;
+      for (let death = 0; death <= deaths; death += 1) {
+        const name = `death-${process.pid}-${death}`;
+        const began = performance.now();
+        const child = where.start([...args.slice(0, 2), '--name', name, ...args.slice(2)]);
+        const done = finish(child, '');
+        const running = new Promise<void>((resolve) =>
+          child.stdout?.on('data', (text: string) => text.includes('harness-is-ready') && resolve()),
+        );
+        // The first one lives until the harness runs: it tells how long that takes.
+        const moment = Math.random() * whole * 1.1;
+        await Promise.race([
+          running.then(() => (whole ||= performance.now() - began)),
+          done,
+          ...(whole === 0 ? [] : [new Promise((resolve) => setTimeout(resolve, moment))]),
+        ]);
+        child.kill('SIGKILL');
+        await done;
+        const said: string[] = [];
+        let left: string[] = [];
+        await until(
+          `nothing is left of ${name}, killed after ${Math.round(moment)} of ${Math.round(whole)} ms`,
+          async () => {
+            const { code, stderr } = await where.wraptool(['ps']);
+            said.push(stderr);
+            left = await leftOf(where, name, runtime === 'devcontainer');
+            return code === 0 && left.length === 0;
+          },
+          12_000,
+        ).catch((error: unknown) => {
+          assert.fail(`${String(error)}\nleft: ${left.join('\n  ')}\nps said: ${said.join('')}`);
+        });
+      }
+    },
+  );

@@ -23,4 +23,6 @@ const server = createServer(async (req, res) => {
     .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(data) })
     .end(data);
 });
+// Longer than any pause of the bench: a connection that is let go in the middle is no figure.
+server.keepAliveTimeout = 120_000;
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

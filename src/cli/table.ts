@@ -17,6 +17,7 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
   config: { summary: 'check and explain the config', load: () => import('./commands/config.ts') },
   serve: { summary: 'run a gateway alone', load: () => import('./commands/serve.ts') },
+  mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
   log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },
   harness: { summary: 'list, show and install harnesses', load: () => import('./commands/harness.ts') },
   scrub: { summary: 'redact secrets in what is read from stdin', load: () => import('./commands/scrub.ts') },

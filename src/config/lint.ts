@@ -15,7 +15,9 @@ export type Lint = {
     | 'unconfined'
     | 'public_listener'
     | 'slow_pattern'
-    | 'wrapper';
+    | 'wrapper'
+    | 'no_argument_constraints'
+    | 'unpinned';
   /** 1-based, or null where the whole file is meant. */
   readonly line: number | null;
   readonly message: string;
@@ -118,6 +120,20 @@ export function lint(snapshot: Snapshot): readonly Lint[] {
       message: `mcp.listen is "${host}": other machines or containers may reach it`,
     });
   for (const tool of policy.tools.values()) found.push(...lintTool(tool, snapshot));
+  for (const [name, { allow, pin }] of Object.entries(config.mcp_servers)) {
+    if (allow.length === 0) continue;
+    found.push({
+      code: 'no_argument_constraints',
+      line: null,
+      message: `mcp_servers.${name}: its tools (${allow.join(', ')}) take any arguments: the server runs with your rights and judges them alone`,
+    });
+    if (!pin)
+      found.push({
+        code: 'unpinned',
+        line: null,
+        message: `mcp_servers.${name}.pin is false: a tool that comes to do something else under its name stays allowed`,
+      });
+  }
   return found.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 

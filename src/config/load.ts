@@ -5,14 +5,18 @@ import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { configDir, homeDir, stateDir } from '../paths.ts';
-import { compile } from '../policy/compile.ts';
+import { compile, type Policy } from '../policy/compile.ts';
 import type { ConfigPath, Problem } from '../policy/spec.ts';
+import { describeTools } from '../policy/structured.ts';
 import { assertOperatorsOwn, assertOutside } from './location.ts';
 import { locateIssues, type Located } from './problems.ts';
 import { policyTools, resolveConfig, showPath } from './resolve.ts';
-import { configSchema } from './schema.ts';
+import { configSchema, type ConfigInput } from './schema.ts';
 import type { Config, Snapshot } from './types.ts';
 import { readYaml, type YamlFile } from './yaml.ts';
+
+/** MCP's rule for the names of tools. */
+const longestName = 128;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -88,7 +92,11 @@ export function parseConfig(bytes: Uint8Array, from: { file: string; real: strin
     file: from.file,
     line: yaml.placeOf(at).line,
   }));
-  const crossed = [...compiled.problems, ...crossChecks(yaml.value)];
+  const crossed = [
+    ...compiled.problems,
+    ...crossChecks(yaml.value),
+    ...upstreamNames(parsed.data.mcp_servers, compiled.policy),
+  ];
   if (crossed.length > 0)
     throw invalid(
       from.file,
@@ -130,6 +138,22 @@ function crossChecks(value: unknown): Problem[] {
   return both
     ? [{ path: ['mcp', 'token_file'], message: 'expected either token_env or token_file, found both' }]
     : [];
+}
+
+/** Under one name a client can call one tool only. */
+function upstreamNames(servers: ConfigInput['mcp_servers'], policy: Policy): Problem[] {
+  const taken = new Set(describeTools(policy).map(({ name }) => name));
+  return Object.entries(servers).flatMap(([server, { allow = [] }]) =>
+    allow
+      .map((tool, index) => ({ path: ['mcp_servers', server, 'allow', index], name: `${server}__${tool}` }))
+      .filter(({ name }) => taken.has(name) || name.length > longestName)
+      .map(({ path: at, name }) => ({
+        path: at,
+        message: taken.has(name)
+          ? `"${name}" is the name of a command in "tools" too`
+          : `"${name}" has over ${longestName} characters: clients would refuse it`,
+      })),
+  );
 }
 
 function located(problem: Problem, yaml: YamlFile): Located {

@@ -4,7 +4,7 @@ import { builtInName } from '../policy/grammars/built-in.ts';
 import type { ArgSpec, ConstraintSpec, FlagSpec, RuleSpec, ToolSpec } from '../policy/spec.ts';
 import { expandHome, parseDuration, parseListen, parseSize } from './scalars.ts';
 import type { ConfigInput } from './schema.ts';
-import type { Config, ToolConfig } from './types.ts';
+import type { Config, McpServerConfig, ToolConfig } from './types.ts';
 
 export type Places = { readonly home: string; readonly log: string };
 
@@ -31,6 +31,9 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
     tools: Object.fromEntries(
       Object.entries(input.tools).map(([name, tool]) => [name, resolveTool(name, tool, limits, real)]),
     ),
+    mcp_servers: Object.fromEntries(
+      Object.entries(input.mcp_servers).map(([name, server]) => [name, resolveServer(server, limits, real)]),
+    ),
     requests: { log: input.requests.log === undefined ? places.log : real(input.requests.log) },
     up: { ...input.up, extra_roots: input.up.extra_roots.map(real) },
   };
@@ -53,6 +56,24 @@ function resolveTool(
     remotes: tool.remotes ?? {},
     confine: tool.confine ?? 'auto',
     home_files: (tool.home_files ?? []).map(real),
+  };
+}
+
+function resolveServer(
+  server: ConfigInput['mcp_servers'][string],
+  limits: Config['defaults'],
+  real: (text: string) => string,
+): McpServerConfig {
+  return {
+    command: real(server.command),
+    args: server.args ?? [],
+    env: server.env ?? {},
+    cwd: server.cwd ? real(server.cwd) : null,
+    allow: server.allow ?? [],
+    deny: server.deny ?? [],
+    start: server.start ?? 'lazy',
+    pin: server.pin ?? true,
+    timeout: server.timeout === undefined ? limits.timeout : (parseDuration(server.timeout) ?? 0),
   };
 }
 

@@ -196,20 +196,19 @@ const grammar = z.strictObject({
     .describe('The CLI reads a first word without a dash as a cluster of options (tar): it is refused.'),
 });
 
+const environment = z.record(
+  environmentName,
+  z
+    .string({ error: 'expected a string' })
+    .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL' }),
+);
+
 const tool = z.strictObject({
   binary: absolute.describe('The program, by its absolute path.'),
   working_dir: absolute
     .nullish()
     .describe('The folder for calls that bring none. Trusted: not checked against `mcp.allowed_cwd_roots`.'),
-  env: z
-    .record(
-      environmentName,
-      z
-        .string({ error: 'expected a string' })
-        .refine((value) => !value.includes('\0'), { error: 'expected a string without NUL' }),
-    )
-    .optional()
-    .describe('Environment variables of the program, besides PATH, HOME and LANG.'),
+  env: environment.optional().describe('Environment variables of the program, besides PATH, HOME and LANG.'),
   timeout: duration.optional().describe('Instead of `defaults.timeout`.'),
   max_output: size.optional().describe('Instead of `defaults.max_output`.'),
   max_concurrent: concurrency.optional().describe('Instead of `defaults.max_concurrent`.'),
@@ -244,6 +243,42 @@ const tool = z.strictObject({
     .array(denyRule, { error: 'expected a list of rules' })
     .nullish()
     .describe('What is refused whatever is allowed.'),
+});
+
+/** As src/proxy/names.ts has it: `<server>__<tool>` can be read in one way only. */
+export const serverNamePattern = /^(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,46}[A-Za-z0-9.-])?$/;
+const serverName = form(
+  "a name of at most 48 of A-Z a-z 0-9 . _ -, with a letter or digit first, without '__' and without '_' at the end",
+  serverNamePattern,
+);
+const upstreamTools = z
+  .array(form('the name of a tool', /^[A-Za-z0-9_.-]{1,128}$/), { error: 'expected a list of names' })
+  .optional();
+
+const mcpServer = z.strictObject({
+  command: absolute.describe('The program, by its absolute path; it speaks MCP on its stdio.'),
+  args: z
+    .array(
+      text('a string without control characters', () => true),
+      { error: 'expected a list of strings' },
+    )
+    .optional()
+    .describe('Its arguments.'),
+  env: environment.optional().describe('Environment variables of the server, besides PATH, HOME and LANG.'),
+  cwd: absolute.nullish().describe('Where it starts. Default: an empty folder of its own.'),
+  allow: upstreamTools.describe('The tools that may be called, by their exact names; absent means none.'),
+  deny: upstreamTools.describe('Tools that may not be called, whatever is allowed.'),
+  start: z
+    .enum(['eager', 'lazy'], { error: 'expected eager or lazy' })
+    .optional()
+    .describe('`eager`: with the gateway. Default `lazy`: when a client first lists or calls tools.'),
+  pin: z
+    .boolean()
+    .optional()
+    .describe(
+      'Hide a tool whose description or schema is not the one that was first allowed, until `wraptool mcp accept`. Default true.',
+    ),
+  timeout: duration.optional().describe('Of one call, instead of `defaults.timeout`.'),
 });
 
 const toolName = form('a name of letters, digits, ".", "_" and "-"', /^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$/);
@@ -326,6 +361,12 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('What is redacted besides the well-known shapes of tokens.'),
   tools: z.record(toolName, tool).default({}).describe('The CLIs by the name under which they are called.'),
+  mcp_servers: z
+    .record(serverName, mcpServer)
+    .default({})
+    .describe(
+      'MCP servers of the host whose tools are offered as `NAME__TOOL`, filtered by name. Their arguments are not constrained.',
+    ),
   up: z
     .strictObject({
       runtime: z

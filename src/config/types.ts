@@ -17,6 +17,20 @@ export type ToolConfig = {
   readonly home_files: readonly string[];
 };
 
+/** An upstream MCP server, over stdio. */
+export type McpServerConfig = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Null: an empty private folder. */
+  readonly cwd: string | null;
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  readonly start: 'lazy' | 'eager';
+  readonly pin: boolean;
+  readonly timeout: number;
+};
+
 export type Config = {
   readonly version: 1;
   readonly mcp: {
@@ -37,6 +51,7 @@ export type Config = {
     readonly patterns: readonly { readonly name: string; readonly regex: string }[];
   };
   readonly tools: Readonly<Record<string, ToolConfig>>;
+  readonly mcp_servers: Readonly<Record<string, McpServerConfig>>;
   readonly requests: { readonly log: string };
   readonly up: Readonly<Omit<ConfigInput['up'], 'harness_env' | 'extra_roots'>> & {
     readonly harness_env: readonly string[];

@@ -1,5 +1,7 @@
 /** `wraptool_discover`: what is allowed, and what could be asked for. */
 import type { Snapshot } from '../config/types.ts';
+import { registeredName } from '../proxy/names.ts';
+import type { ServerStatus } from '../proxy/types.ts';
 import { describeTools } from '../policy/structured.ts';
 import type { ToolResult } from './core.ts';
 import { jsonResult } from './results.ts';
@@ -7,7 +9,7 @@ import { jsonResult } from './results.ts';
 export const discoverTool = {
   name: 'wraptool_discover',
   description:
-    'Lists the host tools with the subcommands that are allowed now (an empty name is the tool without a subcommand) and those that could be requested with wraptool_request_capability. Grants nothing.',
+    'Lists the host tools (and MCP servers) with the subcommands that are allowed now (an empty name is the tool without a subcommand) and those that could be requested with wraptool_request_capability. Grants nothing.',
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
   annotations: { readOnlyHint: true },
 } as const;
@@ -17,7 +19,11 @@ const nothing = 'no allow rules: nothing is callable yet — request one of the 
 type Entry = { allowed: string[]; available: Record<string, string>; note?: string };
 
 /** Per tool: allowed subcommands, known ones that aren't, and a note where nothing is allowed. */
-export function discover({ config, policy }: Snapshot): ToolResult {
+export function discover(
+  { config, policy }: Snapshot,
+  servers: readonly ServerStatus[],
+  scrub: (text: string) => string,
+): ToolResult {
   const allowed = new Map<string, Set<string>>();
   for (const { tool, subcommand } of describeTools(policy)) {
     const words = allowed.get(tool) ?? new Set();
@@ -28,5 +34,23 @@ export function discover({ config, policy }: Snapshot): ToolResult {
     const words = [...(allowed.get(tool) ?? [])].toSorted();
     tools[tool] = { allowed: words, available: {}, ...(words.length === 0 ? { note: nothing } : {}) };
   }
-  return jsonResult({ tools });
+  const upstream = Object.fromEntries(servers.map((status) => [status.server, aboutServer(status, scrub)]));
+  return jsonResult(servers.length === 0 ? { tools } : { tools, mcp_servers: upstream });
+}
+
+/** `allowed` are names to call; a note says why there are fewer than the operator named. */
+function aboutServer(
+  { server, state, tools, hidden, missing, lastError }: ServerStatus,
+  scrub: (text: string) => string,
+): { allowed: string[]; state: string; note?: string } {
+  const notes = [
+    ...(state === 'failed' && lastError !== null ? [`the server ${scrub(lastError)}`] : []),
+    ...hidden.map(({ tool, detail }) => `${tool} is hidden: ${detail}`),
+    ...missing.map((tool) => `${tool} is allowed, but the server has no such tool`),
+  ];
+  return {
+    allowed: tools.map((tool) => registeredName(server, tool)),
+    state,
+    ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
+  };
 }

@@ -5,12 +5,15 @@ import type { Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { nearestAllowed } from '../policy/nearest.ts';
 import type { Allowed, Decision, Denied } from '../policy/types.ts';
+import type { Upstreams } from '../proxy/types.ts';
 import type { Active, ActiveTool } from './active.ts';
+import { callUpstream } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
 import { fitToClient } from './fit.ts';
-import { logDecided, logFinished, logReceived } from './records.ts';
+import { findTool } from './offered.ts';
+import { finishCall, logDecided, logReceived } from './records.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
@@ -22,6 +25,7 @@ export type Stages = {
   readonly active: () => Active;
   readonly log: Log;
   readonly executor: Executor;
+  readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
   readonly fault: (error: unknown) => void;
@@ -37,30 +41,48 @@ type Call = {
 
 /** Serves one tools/call. Throws only what is a fault of the gateway itself. */
 export async function handleCall(stages: Stages, call: Call): Promise<ToolResult> {
-  return fitToClient(await judgeAndRun(stages, call), call.caller.client);
-}
-
-async function judgeAndRun(stages: Stages, call: Call): Promise<ToolResult> {
   const active = stages.active();
   const { scrub } = active;
   const { caller, name, args } = call;
-  const registered = active.registry.find(name);
+  const registered = findTool(active, name);
   const run = readCall(active, registered, name, args);
   let seq: string;
   try {
-    seq = logReceived(stages.log, scrub, { caller, name, run: 'decision' in run ? null : run });
+    seq = logReceived(stages.log, scrub, {
+      caller,
+      name,
+      run: 'decision' in run || registered?.kind === 'upstream' ? null : run,
+      upstream: registered?.kind === 'upstream' ? args : null,
+    });
   } catch (error) {
-    return unlogged(stages, error, name, scrub);
+    return fitToClient(unlogged(stages, error, name, scrub), caller.client);
   }
   return stages.repeats.once(caller, name, args, async () => {
-    try {
-      if (registered?.kind === 'own' && registered.name !== 'wraptool_run')
-        return await ownTool(stages, active, registered.name, call);
-      return await command(stages, active, call, seq, run);
-    } catch (error) {
-      return unlogged(stages, error, name, scrub);
-    }
+    const { forwarded, result } = await perform(stages, active, call, seq, registered, run);
+    // What a server answered is its own.
+    return forwarded ? result : fitToClient(result, caller.client);
   });
+}
+
+async function perform(
+  stages: Stages,
+  active: Active,
+  call: Call,
+  seq: string,
+  registered: Registered | undefined,
+  run: Run | Denied,
+): Promise<{ readonly forwarded: boolean; readonly result: ToolResult }> {
+  const { args, options } = call;
+  const ours = (result: ToolResult) => ({ forwarded: false, result });
+  try {
+    if (registered?.kind === 'upstream')
+      return await callUpstream(stages, active, { tool: registered, args, options, seq });
+    if (registered?.kind === 'own' && registered.name !== 'wraptool_run')
+      return ours(await ownTool(stages, active, registered.name, call));
+    return ours(await command(stages, active, call, seq, run));
+  } catch (error) {
+    return ours(unlogged(stages, error, call.name, active.scrub));
+  }
 }
 
 /** What is to be run, as the policy reads it; a denial says why the arguments are none. */
@@ -74,6 +96,7 @@ function readCall(
   if (!registered) return { tool: name, argv: [], stdin: null };
   if (registered.kind === 'cli')
     return runOfTool(active.snapshot.policy, registered.tool, registered.subcommand, args);
+  if (registered.kind === 'upstream') return { tool: name, argv: [], stdin: null };
   return registered.name === 'wraptool_run' ? runOfArgv(args) : { tool: name, argv: [], stdin: null };
 }
 
@@ -83,7 +106,7 @@ async function ownTool(
   name: string,
   { args, caller, options }: Call,
 ): Promise<ToolResult> {
-  if (name === 'wraptool_discover') return discover(active.snapshot);
+  if (name === 'wraptool_discover') return discover(active.snapshot, stages.upstreams.status(), active.scrub);
   const request = readRequest(args);
   if (typeof request === 'string')
     return errorResult(`DENIED: the request is malformed: ${request}`, {
@@ -107,9 +130,10 @@ async function command(
 ): Promise<ToolResult> {
   const { scrub } = active;
   const tool = active.tools.get(run.tool);
+  const { query, peerCwd } = call.caller;
   const opened = await openCwd({
-    query: call.caller.query,
-    peerCwd: null,
+    query,
+    peerCwd: query.includes('cwd') ? null : await peerCwd(),
     workingDir: tool?.workingDir ?? null,
     roots: active.roots,
   });
@@ -177,16 +201,17 @@ async function act(
   options: CallOptions,
 ): Promise<ToolResult> {
   const { scrub } = active;
+  const { progress } = options;
   let outcome: Outcome;
   try {
     outcome = await stages.executor.run(frozen, {
       signal: options.signal,
-      ...(options.progress ? { onLine: options.progress } : {}),
+      ...(progress ? { onLine: (message) => progress({ message }) } : {}),
     });
   } catch (error) {
     return failed(stages, scrub, frozen, seq, error);
   }
-  finish(stages, seq, outcome);
+  finishCall(stages, seq, outcome);
   if (outcome.kind === 'refused') {
     const denied: Denied = { ...refusal(outcome.reason, outcome.detail, allowed), rule: allowed.rule };
     return denialResult(denied, seq, scrub);
@@ -202,21 +227,11 @@ function failed(
   seq: string,
   error: unknown,
 ): ToolResult {
-  finish(stages, seq, { kind: 'failed', detail: (error as Error).message });
+  finishCall(stages, seq, { kind: 'failed', detail: (error as Error).message });
   if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
   const typed = [frozen.tool, ...frozen.argv].join(' ');
   const text = scrub(`FAILED: '${typed}' was allowed but could not be run: ${error.message}`);
   return errorResult(text, { decision: 'allow', error: error.code, seq });
-}
-
-/** The call has happened: an outcome that can't be logged is told to the operator, and the next call is refused. */
-function finish(stages: Stages, seq: string, outcome: Outcome | { kind: 'failed'; detail: string }): void {
-  try {
-    logFinished(stages.log, seq, outcome);
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    stages.fault(error);
-  }
 }
 
 function unlogged(stages: Stages, error: unknown, name: string, scrub: (text: string) => string): ToolResult {

@@ -1,5 +1,4 @@
-/** Snapshot to the set of MCP tools: sorted, the same for every connection. */
-import { createHash } from 'node:crypto';
+/** Snapshot to the MCP tools of its commands: sorted, the same for every connection. */
 import type { Snapshot } from '../config/types.ts';
 import type { Policy } from '../policy/compile.ts';
 import { describeTools, type DescribedTool } from '../policy/structured.ts';
@@ -17,12 +16,16 @@ export type Registered =
       readonly name: string;
       readonly tool: string;
       readonly subcommand: readonly string[];
+    }
+  | {
+      readonly kind: 'upstream';
+      readonly name: string;
+      readonly server: string;
+      readonly tool: string;
     };
 
 export type Registry = {
   readonly tools: readonly ToolDescription[];
-  /** Tells apart two sets, descriptions and schemas included. */
-  readonly hash: string;
   find(name: string): Registered | undefined;
 };
 
@@ -48,7 +51,6 @@ export function buildRegistry({ config, policy }: Snapshot): Registry {
   tools.sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     tools,
-    hash: createHash('sha256').update(JSON.stringify(tools)).digest('hex'),
     find: (name) => registered.get(name),
   };
 }

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readLog } from '../log/read.ts';
 import type { Caller, ToolResult } from './core.ts';
+import { fitToClient } from './fit.ts';
 import { errorResult } from './results.ts';
 
 export interface Repeats {
@@ -37,7 +38,7 @@ export function createRepeats(logDir: string): Repeats {
       makeRoom();
     };
     call.result.then(
-      ({ content }) => ended(content.reduce((sum, { text }) => sum + text.length, 0)),
+      (result) => ended(JSON.stringify(result).length),
       () => ended(0),
     );
     return call.result;
@@ -64,20 +65,22 @@ export function createRepeats(logDir: string): Repeats {
         .digest('hex');
       const before = known.get(key);
       if (before && before.fingerprint !== fingerprint)
-        return errorResult('the idempotency key of this call belongs to another call: nothing was run');
+        return told(caller, 'the idempotency key of this call belongs to another call: nothing was run');
       if (before) return before.result;
-      if (forgotten.has(key))
-        return errorResult(said({ ran: true, ended: 'ended' }), { decision: 'not_repeated' });
+      if (forgotten.has(key)) return told(caller, said({ ran: true, ended: 'ended' }));
       if (attempt > 1) {
         // What is asked for was logged by a gateway that has ended: reading once is enough.
         past ??= readPast(logDir, Date.now() - rememberMs);
         const found = (await past).get(key);
-        if (found?.ran) return errorResult(said(found), { decision: 'not_repeated' });
+        if (found?.ran) return told(caller, said(found));
       }
       return remember(key, fingerprint, work);
     },
   };
 }
+
+const told = (caller: Caller, text: string) =>
+  fitToClient(errorResult(text, { decision: 'not_repeated' }), caller.client);
 
 const said = ({ ended }: Past) =>
   ended === null

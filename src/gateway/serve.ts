@@ -1,19 +1,27 @@
 /** Composition root of the gateway: snapshot, log, executor and listeners put together, and taken apart again. */
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { checkLocations } from '../config/load.ts';
+import { watchConfig } from '../config/watch.ts';
 import type { Snapshot } from '../config/types.ts';
 import { gitGuard } from '../executor/guards/git.ts';
 import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
-import { openLog } from '../log/append.ts';
+import type { Upstreams } from '../proxy/types.ts';
+import { openLog, type Log } from '../log/append.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
 import { activate, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
 import { handleCall, type Stages } from './handle-call.ts';
+import { createOffered, type Offered } from './offered.ts';
+import { createPeers } from './peer.ts';
+import { reload } from './reload.ts';
 import { createRepeats } from './repeat.ts';
 import { createRequestBook } from './request-book.ts';
 import type { SessionFacts } from './session-facts.ts';
-import { listen } from './transport/listen.ts';
+import { listen, type Listening } from './transport/listen.ts';
+import { startUpstreams, upstreamState } from './upstreams.ts';
+import type { Voice } from './voice.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -23,11 +31,16 @@ export type Mode =
 
 export type ServeOptions = {
   readonly snapshot: Snapshot;
+  /** The file of the snapshot, absolute, as it was named; it is watched. */
+  readonly configFile: string;
+  /** Reads and validates it again. */
+  readonly load: () => Promise<Snapshot>;
   readonly mode: Mode;
   readonly token: string;
   readonly spawner: Spawner;
   readonly env: Env;
   readonly version: string;
+  readonly voice: Voice;
   readonly fault: (error: unknown) => void;
 };
 
@@ -35,6 +48,8 @@ export type Serving = {
   /** Null where only the socket is listened on. */
   readonly url: string | null;
   readonly socket: string | null;
+  /** As if the config had changed; resolves when it was loaded, or refused. */
+  reload(): Promise<void>;
   /** Takes no more calls, gives those in flight `graceMs`, ends what runs. Idempotent. */
   close(cause: string, graceMs: number): Promise<void>;
 };
@@ -44,55 +59,114 @@ const instructions =
 
 /** Starts a gateway; throws WraptoolError (unsafe_location, binary_invalid, log_unavailable, address_in_use, …). */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const { snapshot, mode, token, env } = options;
+  const { snapshot, mode, voice } = options;
   const around = surroundings(options);
-  await checkLocations(snapshot, [...around.agentWritable], [sessionsDir(env)]);
+  const check = (other: Snapshot) =>
+    checkLocations(other, [...around.agentWritable], statePlaces(other, options));
+  await check(snapshot);
   // The one reference that a reload replaces, whole; a call holds the value that it began with.
   const current: { active: Active } = { active: await activate(snapshot, around) };
-  const log = await openLog(snapshot.config.requests.log, {
-    session: mode.kind === 'session' ? mode.session.name : null,
-  });
-  const executor = createExecutor({
-    spawner: options.spawner,
-    scrub: { stream: () => current.active.scrubber.stream() },
-    guards: { git: gitGuard },
-  });
-  const stages: Stages = {
-    active: () => current.active,
-    log,
-    executor,
-    repeats: createRepeats(log.dir),
-    requests: createRequestBook(log, mode.kind === 'session' ? mode.session.name : null),
-    fault: options.fault,
+  const session = mode.kind === 'session' ? mode.session : null;
+  const log = await openLog(snapshot.config.requests.log, { session: session?.name ?? null });
+  const scrub = {
+    scrub: (text: string) => current.active.scrub(text),
+    stream: () => current.active.scrubber.stream(),
   };
-  const namespace = mode.kind === 'session' ? mode.session.name : (mode.name ?? 'serve');
-  const listening = await listen({
-    core: createCore(stages),
-    token,
-    about: { name: 'wraptool', version: options.version, instructions },
-    ...doors(options),
-    fault: options.fault,
+  const { upstreams, runDir } = await startUpstreams({
+    ...options,
+    servers: snapshot.config.mcp_servers,
+    sessionDir: session?.dir ?? null,
+    agentWritable: around.agentWritable,
+    scrub,
   });
-  const about = { namespace, what: 'gateway', pid: process.pid } as const;
-  log.append({
-    event: 'up',
-    ...about,
-    facts: { config: snapshot.hash, tools: current.active.registry.hash },
+  const offered = createOffered(() => current.active, upstreams);
+  const stages = assemble(options, current, log, upstreams, scrub);
+  const end = async () => {
+    await upstreams.close();
+    await rm(runDir, { recursive: true, force: true });
+    await stages.executor.close();
+  };
+  const listening = await open(options, createCore(stages, offered), end);
+  const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
+  log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash() } });
+  const watch = watchConfig({
+    file: options.configFile,
+    loaded: snapshot.hash,
+    onWarn: (warning) => voice.warn(warning),
+    onChange: () =>
+      reload({
+        load: options.load,
+        check,
+        current,
+        around,
+        reconfigure: (servers) => upstreams.reconfigure(servers),
+        swapped: () => offered.announce(),
+        log,
+        voice,
+        fault: options.fault,
+      }),
   });
   let closing: Promise<void> | null = null;
   return {
     url: listening.url,
     socket: listening.socket,
+    reload: () => watch.reload(),
     close(cause, graceMs) {
       closing ??= (async () => {
+        watch.close();
         await listening.close(graceMs);
-        await executor.close();
+        await end();
         log.append({ event: 'down', ...about, cause });
         log.close();
       })();
       return closing;
     },
   };
+}
+
+/** What was started is ended again where the listeners can't be. */
+async function open(options: ServeOptions, core: Core, end: () => Promise<void>): Promise<Listening> {
+  try {
+    return await listen({
+      core,
+      token: options.token,
+      about: { name: 'wraptool', version: options.version, instructions },
+      ...doors(options),
+      peers: createPeers((line) => options.voice.note(line)),
+      fault: options.fault,
+    });
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+function assemble(
+  { mode, spawner, fault }: ServeOptions,
+  current: { readonly active: Active },
+  log: Log,
+  upstreams: Upstreams,
+  scrub: Pick<Active['scrubber'], 'stream'>,
+): Stages {
+  return {
+    active: () => current.active,
+    log,
+    executor: createExecutor({ spawner, scrub, guards: { git: gitGuard } }),
+    upstreams,
+    repeats: createRepeats(log.dir),
+    requests: createRequestBook(log, mode.kind === 'session' ? mode.session.name : null),
+    fault,
+  };
+}
+
+function nameOf(mode: Mode): string {
+  return mode.kind === 'session' ? mode.session.name : (mode.name ?? 'serve');
+}
+
+/** State that an agent must not reach. */
+function statePlaces({ config }: Snapshot, { env, configFile }: ServeOptions): string[] {
+  const none = Object.keys(config.mcp_servers).length === 0;
+  return [sessionsDir(env), ...(none ? [] : [upstreamState(env, configFile)])];
 }
 
 function surroundings({ mode, snapshot, env, token }: ServeOptions): Surroundings {
@@ -120,15 +194,12 @@ function doors({ mode, snapshot }: ServeOptions) {
   return { tcp, socket: socket === null ? null : { path: socket } };
 }
 
-function createCore(stages: Stages): Core {
-  const listeners = new Set<() => void>();
+function createCore(stages: Stages, offered: Offered): Core {
   return {
-    listTools: () => stages.active().registry.tools,
+    forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
+    listTools: () => offered.list(),
     callTool: (caller, name, args, options) =>
       handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),
-    onToolsChanged(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onToolsChanged: (listener) => offered.onChanged(listener),
   };
 }

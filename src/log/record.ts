@@ -15,6 +15,8 @@ const received = z.strictObject({
   name: text,
   tool: text.nullable(),
   ...asked,
+  /** Of a call to an upstream server: its arguments as JSON, scrubbed, cut where they are larger than a record may be. */
+  arguments: text.optional(),
   client: text,
   mcp_session: text.nullable(),
   key: text.nullable(),

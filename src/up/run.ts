@@ -107,7 +107,7 @@ async function gateway(
   const started: Gateway = await startGateway({
     name: session.state.name,
     dir: session.dir,
-    config: ground.snapshot.file,
+    config: ground.configFile,
     token,
     env: world.env,
     logFile: path.join(session.dir, 'gateway.log'),

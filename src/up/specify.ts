@@ -37,7 +37,7 @@ export async function describeUp(options: UpOptions, world: UpWorld): Promise<De
     })),
     {
       what: 'gateway',
-      argv: ['wraptool', 'serve', '--session', name, '--config', ground.snapshot.file, '--json'],
+      argv: ['wraptool', 'serve', '--session', name, '--config', ground.configFile, '--json'],
     },
     ...(await ground.choice.runtime.describe(spec)),
   ];

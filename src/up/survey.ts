@@ -1,5 +1,5 @@
 /** Everything that is decided before anything is made. */
-import { checkLocations, loadConfig } from '../config/load.ts';
+import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
 import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
 import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
@@ -12,6 +12,8 @@ import { resolveWorkspace, type Workspace } from './workspace.ts';
 
 export type Ground = {
   readonly snapshot: Snapshot;
+  /** As it was named, links and all: a gateway follows it when they are switched. */
+  readonly configFile: string;
   readonly workspace: Workspace;
   readonly descriptor: Descriptor;
   readonly choice: Choice;
@@ -43,5 +45,6 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
     last,
     snapshot.config.up.base_image,
   );
-  return { snapshot, workspace, descriptor, choice, home };
+  const configFile = configPath({ path: options.config, env: world.env });
+  return { snapshot, configFile, workspace, descriptor, choice, home };
 }

@@ -1,6 +1,8 @@
 /** The loader: what it takes, and everything that it must refuse, with the place. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { serverNamePattern } from '../../src/config/schema.ts';
+import { checkServerName } from '../../src/proxy/names.ts';
 import { configPath, parseConfig } from '../../src/config/load.ts';
 import type { Snapshot } from '../../src/config/types.ts';
 import { WraptoolError } from '../../src/errors.ts';
@@ -151,11 +153,7 @@ void describe('refused', () => {
       '%YAML 1.1\n---\nversion: 1\n',
       ['c.yaml:1:1 a %YAML directive of another version than 1.2 is not allowed'],
     ],
-    [
-      'a feature that is not there yet',
-      'version: 1\nadmin: {}\nmcp_servers: {}\n',
-      ['c.yaml:2:1 admin: unknown key', 'c.yaml:3:1 mcp_servers: unknown key'],
-    ],
+    ['a feature that is not there yet', 'version: 1\nadmin: {}\n', ['c.yaml:2:1 admin: unknown key']],
     ['a missing version', 'tools: {}\n', ['c.yaml:1:1 version: expected 1']],
     ['a version that is a string', 'version: "1"\n', ['c.yaml:1:10 version: expected 1, found "1"']],
     [
@@ -244,6 +242,33 @@ void describe('refused', () => {
   });
 });
 
+void describe('refused of upstream servers', () => {
+  const server = (name: string, rest = '') =>
+    `version: 1\nmcp_servers:\n  ${name}: { command: /usr/bin/x${rest} }\n`;
+  for (const name of ['a__b', 'a_', '_a', '"a b"', `"${'a'.repeat(49)}"`])
+    test(`the name ${name}`, () => {
+      assert.match(refusal(server(name))[0] ?? '', /expected a name of at most 48/);
+      const plain = name.replaceAll('"', '');
+      assert.throws(() => checkServerName(plain));
+    });
+  test('a name that the proxy takes is taken', () => {
+    for (const name of ['a', 'a-b.c', 'a_b', 'A9-']) {
+      assert.equal(serverNamePattern.test(name), true);
+      checkServerName(name);
+    }
+  });
+  test('a tool that would have the name of a command', () => {
+    const text = `${server('a', ', allow: [b]')}tools: { a_: { binary: /usr/bin/a, allow: [{ subcommand: b }] } }\n`;
+    assert.match(
+      refusal(text)[0] ?? '',
+      /mcp_servers\.a\.allow\[0\]: "a__b" is the name of a command in "tools" too/,
+    );
+  });
+  test('a tool whose name is too long with that of the server', () => {
+    assert.match(refusal(server('server', `, allow: [${'x'.repeat(125)}]`))[0] ?? '', /over 128 characters/);
+  });
+});
+
 void describe('accepted', () => {
   test('LOAD-011: null for allow, deny or flags is as if the key were absent', () => {
     const snapshot = load(
@@ -303,6 +328,7 @@ void describe('accepted', () => {
           home_files: [],
         },
       },
+      mcp_servers: {},
       requests: { log: '/home/operator/.local/state/wraptool/log' },
       up: {
         runtime: 'auto',
@@ -311,6 +337,24 @@ void describe('accepted', () => {
         network: 'private',
         confine_install: 'auto',
         base_image: 'mcr.microsoft.com/devcontainers/base:bookworm',
+      },
+    });
+  });
+  test('an upstream server, and what is assumed of it', () => {
+    const { config } = load(
+      'version: 1\nmcp_servers: { tracker: { command: ~/bin/tracker, args: [--stdio], allow: [get_issue], cwd: /srv/ } }\n',
+    );
+    assert.deepEqual(config.mcp_servers, {
+      tracker: {
+        command: '/home/operator/bin/tracker',
+        args: ['--stdio'],
+        env: {},
+        cwd: '/srv',
+        allow: ['get_issue'],
+        deny: [],
+        start: 'lazy',
+        pin: true,
+        timeout: 60_000,
       },
     });
   });

@@ -9,13 +9,13 @@ import { openLog } from '../../src/log/append.ts';
 
 const caller = (key: string, attempt: number): Caller => ({
   query: '',
-  peerPid: null,
+  peerCwd: async () => null,
   client: 'x/1',
   mcpSession: null,
   repeat: { key, attempt },
 });
 const text = (value: string): ToolResult => ({ content: [{ type: 'text', text: value }], isError: false });
-const said = ({ content }: ToolResult) => content[0]?.text;
+const said = ({ content }: ToolResult) => content[0]?.['text'] as string | undefined;
 
 function logDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'wraptool-repeat-'));

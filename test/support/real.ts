@@ -26,6 +26,7 @@ const probes = {
   git: () => runs('git', ['--version']),
   cc: () => runs('cc', ['--version']),
   python3: () => runs('python3', ['--version']),
+  userns: () => runs('unshare', ['--user', '--map-root-user', 'true']),
   netns: () => runs('unshare', ['--net', 'true']),
   'npm-registry': () =>
     runs('npm', ['view', 'node', 'name', '--fetch-retries=0', '--fetch-timeout=15000'], 30_000),

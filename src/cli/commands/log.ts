@@ -99,7 +99,7 @@ function render({ seq, record }: Entry): string {
 function facts(record: LogRecord): string {
   switch (record.event) {
     case 'received':
-      return `${record.name}${record.argv === null ? '' : ` ${renderArgv(record.argv)}`} from ${record.client}`;
+      return `${record.name}${record.argv === null ? '' : ` ${renderArgv(record.argv)}`}${record.arguments === undefined ? '' : ` ${record.arguments}`} from ${record.client}`;
     case 'decided':
       return [
         `${record.decision} ${renderArgv([record.tool, ...(record.argv ?? [])])}`,

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
-import { printJson, printLine, warn } from '../voice.ts';
+import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
 
 type Flags = {
@@ -31,7 +31,7 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const ending = whatEnds(flags.session !== undefined);
-    const { serving, sessionDir } = await start(flags, spawner);
+    const { serving, sessionDir } = await reloadable(start(flags, spawner));
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
@@ -56,15 +56,17 @@ async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
 ): Promise<{ serving: Serving; sessionDir: string | null }> {
-  const [{ loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] = await Promise.all([
-    import('../../config/load.ts'),
-    import('../../gateway/serve.ts'),
-    import('../../gateway/session-facts.ts'),
-    import('../../gateway/token.ts'),
-    import('../version.ts'),
-  ]);
+  const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
+    await Promise.all([
+      import('../../config/load.ts'),
+      import('../../gateway/serve.ts'),
+      import('../../gateway/session-facts.ts'),
+      import('../../gateway/token.ts'),
+      import('../version.ts'),
+    ]);
   const env = { ...process.env };
-  const snapshot = await loadConfig({ path: flags.config, env });
+  const load = () => loadConfig({ path: flags.config, env });
+  const snapshot = await load();
   const session =
     flags.session === undefined ? null : await readSessionFacts(env['WRAPTOOL_SESSION_DIR'], flags.session);
   const token = session ? sessionToken(env) : await readToken(snapshot.config.mcp, env);
@@ -72,15 +74,32 @@ async function start(
   delete process.env[snapshot.config.mcp.token_env];
   const serving = await serve({
     snapshot,
+    load,
+    configFile: configPath({ path: flags.config, env }),
     mode: session ? { kind: 'session', session } : { kind: 'bare', name: flags.name ?? null },
     token,
     spawner,
     env,
     version: version(),
+    voice: { note: (line) => note(escapeHostile(line)), warn: (line) => warn(escapeHostile(line)) },
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });
   return { serving, sessionDir: session?.dir ?? null };
+}
+
+/** SIGHUP reloads, from the first moment on: one that comes early is kept. */
+async function reloadable<T extends { readonly serving: Serving }>(starting: Promise<T>): Promise<T> {
+  let serving: Serving | null = null;
+  let early = false;
+  process.on('SIGHUP', () => {
+    if (serving === null) early = true;
+    else void serving.reload();
+  });
+  const started = await starting;
+  serving = started.serving;
+  if (early) void serving.reload();
+  return started;
 }
 
 function sessionToken(env: Readonly<Record<string, string | undefined>>): string {

@@ -1,5 +1,5 @@
 /** The methods of the session-based revisions (2024-11-05 to 2025-11-25), whatever carries them. */
-import type { Caller, Core, ToolResult } from '../core.ts';
+import type { Caller, CallOptions, Core, Progress, ToolResult } from '../core.ts';
 import { isRecord, readId, rpc, RpcError, type Notification, type Params, type Request } from './message.ts';
 import { clientName, versions, type Session } from './session.ts';
 
@@ -8,6 +8,8 @@ export type About = { readonly name: string; readonly version: string; readonly 
 /** What a method may do to the wire while it runs. */
 export type Running = {
   readonly signal: AbortSignal;
+  /** From which level on log lines are wanted; `all` and `none` beside MCP's. */
+  readonly level: string;
   /** Sends a notification that belongs to this request; null where the wire can carry none. */
   readonly notify: ((method: string, params: Params) => void) | null;
 };
@@ -21,9 +23,15 @@ export function negotiate(params: Params): { version: string; client: string } {
   return { version, client: clientName(params['clientInfo']) };
 }
 
-export const initializeResult = (version: string, about: About) => ({
+/** Log lines come from upstream servers alone. */
+export const capabilities = (core: Core) => ({
+  tools: { listChanged: true },
+  ...(core.forwardsLogs() ? { logging: {} } : {}),
+});
+
+export const initializeResult = (version: string, { about, core }: { about: About; core: Core }) => ({
   protocolVersion: version,
-  capabilities: { tools: { listChanged: true } },
+  capabilities: capabilities(core),
   serverInfo: { name: about.name, version: about.version },
   instructions: about.instructions,
 });
@@ -42,6 +50,10 @@ export async function answer(
       return { tools: core.listTools() };
     case 'tools/call':
       return callTool(core, caller, request.params, running);
+    case 'logging/setLevel':
+      if (readLevel(request.params['level']) === null)
+        throw new RpcError(rpc.params, `Invalid params: "level" must be one of ${levels.join(', ')}`);
+      return {};
     default:
       throw new RpcError(rpc.unknownMethod, `Method not found: ${request.method}`);
   }
@@ -59,26 +71,59 @@ export async function callTool(
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== 'string') throw new RpcError(rpc.params, 'Invalid params: "name" must be a string');
   if (!isRecord(args)) throw new RpcError(rpc.params, 'Invalid params: "arguments" must be an object');
-  const token = isRecord(meta) ? readId(meta['progressToken']) : null;
   const { notify, signal } = running;
-  if (token === null || !notify) return core.callTool(caller, name, args, { signal });
+  if (!notify) return core.callTool(caller, name, args, { signal });
+  const lines = running.level === 'none' ? {} : { message: logLines(running.level, notify) };
+  const token = isRecord(meta) ? readId(meta['progressToken']) : null;
+  if (token === null) return core.callTool(caller, name, args, { signal, ...lines });
 
-  let count = 0;
-  const started = Date.now();
-  const progress = (message: string) => {
-    count += 1;
+  const progress = counted((report) => {
     beat.refresh();
-    notify('notifications/progress', { progressToken: token, progress: count, message });
-  };
+    notify('notifications/progress', { progressToken: token, ...report });
+  });
+  const started = Date.now();
   const beat = setInterval(
-    () => progress(`running for ${Math.round((Date.now() - started) / 1000)} s`),
+    () => progress({ message: `running for ${Math.round((Date.now() - started) / 1000)} s` }),
     beatMs,
   );
   try {
-    return await core.callTool(caller, name, args, { signal, progress });
+    return await core.callTool(caller, name, args, { signal, progress, ...lines });
   } finally {
     clearInterval(beat);
   }
+}
+
+/** Gives every report a number, and none that is not over the last one: MCP asks for that, whatever a server counts. */
+function counted(
+  send: (report: Progress & { readonly progress: number }) => void,
+): (report: Progress) => void {
+  const least = 0.001;
+  let last = -Infinity;
+  let numbered = false;
+  return (report) => {
+    numbered ||= report.progress !== undefined;
+    const first = last === -Infinity;
+    const next = report.progress ?? (first ? 1 : last + (numbered ? least : 1));
+    last = next > last ? next : last + least;
+    send({ ...report, progress: last });
+  };
+}
+
+/** By weight, as MCP (and syslog) orders them. */
+const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+export function readLevel(value: unknown): string | null {
+  return typeof value === 'string' && levels.includes(value) ? value : null;
+}
+
+function logLines(
+  level: string,
+  notify: NonNullable<Running['notify']>,
+): NonNullable<CallOptions['message']> {
+  const from = levels.indexOf(level);
+  return (message) => {
+    if (levels.indexOf(message.level) >= from) notify('notifications/message', message);
+  };
 }
 
 /** Takes a notification. One that cancels a call that has ended, or never was, changes nothing. */
@@ -92,10 +137,11 @@ export function notice(session: Session, { method, params }: Notification): void
 /** Runs `work` with a signal that `notifications/cancelled` and the end of the session set off. */
 export async function tracked<T>(
   session: Session,
-  id: Request['id'],
+  { id, method, params }: Request,
   call: AbortController,
   work: () => Promise<T>,
 ): Promise<T> {
+  if (method === 'logging/setLevel') session.level = readLevel(params['level']) ?? session.level;
   const calls = session.running.get(id) ?? new Set();
   session.running.set(id, calls.add(call));
   try {

@@ -48,7 +48,7 @@ export async function serveHttp(exchange: Exchange): Promise<void> {
 }
 
 async function post(exchange: Exchange): Promise<void> {
-  const { wire, req, res, query } = exchange;
+  const { wire, req, res } = exchange;
   const accepts = readAccept(req.headers.accept);
   if (!accepts.json && !accepts.stream)
     throw refuseRpc(
@@ -71,7 +71,7 @@ async function post(exchange: Exchange): Promise<void> {
   }
   const release = takeCalls(wire, requests.length);
   const reply = createReply(res, { accepts, batch: Array.isArray(body), limits: wire.limits, headers });
-  const caller = callerOf(req, query, session);
+  const caller = callerOf(exchange, session);
   try {
     await Promise.all(requests.map((request) => answerOne(wire, session, caller, request, reply)));
   } finally {
@@ -167,10 +167,10 @@ function full(): never {
   throw refuseRpc(503, rpc.refused, 'too many MCP sessions are open: end some, or try again');
 }
 
-function callerOf(req: IncomingMessage, query: string, session: Session | null): Caller {
+function callerOf({ req, query, peerCwd }: Exchange, session: Session | null): Caller {
   return {
     query,
-    peerPid: null,
+    peerCwd,
     client: session?.client ?? 'unknown',
     mcpSession: session?.id ?? null,
     ...repeatOf(req),
@@ -185,13 +185,18 @@ async function answerOne(
   reply: Reply,
 ): Promise<void> {
   const call = new AbortController();
-  const work = async () => answer(wire.core, caller, request, { signal: call.signal, notify: reply.notify });
+  const work = async () =>
+    answer(wire.core, caller, request, {
+      signal: call.signal,
+      notify: reply.notify,
+      level: session?.level ?? 'none',
+    });
   try {
     if (request.method === 'initialize') {
-      reply.answer(resultBody(request.id, initializeResult(session?.version ?? versions[0], wire.about)));
+      reply.answer(resultBody(request.id, initializeResult(session?.version ?? versions[0], wire)));
       return;
     }
-    const result = session ? await tracked(session, request.id, call, work) : await work();
+    const result = session ? await tracked(session, request, call, work) : await work();
     reply.answer(call.signal.aborted ? cancelledBody(request) : resultBody(request.id, result));
   } catch (error) {
     if (call.signal.aborted) reply.answer(cancelledBody(request));

@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
 import type { Core } from '../core.ts';
+import type { Peers } from '../peer.ts';
 import { Gone } from './body.ts';
 import type { About } from './dispatch.ts';
 import { createGate, type Door, type Gate } from './gate.ts';
@@ -13,7 +14,7 @@ import { defaultLimits, type Limits } from './limits.ts';
 import { Refusal, refuse, sendJson } from './refusal.ts';
 import { createSessions } from './session.ts';
 import { serveMessages, serveSse } from './sse.ts';
-import type { Wire } from './wire.ts';
+import type { Exchange, Wire } from './wire.ts';
 
 export type ListenOptions = {
   readonly core: Core;
@@ -24,6 +25,8 @@ export type ListenOptions = {
     readonly path: string;
     readonly owner?: { readonly uid: number; readonly gid: number };
   } | null;
+  /** Absent: peers of the socket are not looked at. */
+  readonly peers?: Peers;
   readonly limits?: Partial<Limits>;
   readonly fault: (error: unknown) => void;
 };
@@ -59,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       url = urlOf(server.address() as AddressInfo);
     }
     if (options.socket) {
-      const server = makeServer(wire, gate, { kind: 'unix' });
+      const server = makeServer(wire, gate, { kind: 'unix' }, options.peers);
       await listenUnix(server, options.socket);
       servers.push(server);
     }
@@ -103,7 +106,7 @@ async function idle(wire: Wire, graceMs: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-function makeServer(wire: Wire, gate: Gate, door: Door): Server {
+function makeServer(wire: Wire, gate: Gate, door: Door, peers?: Peers): Server {
   const { limits } = wire;
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
@@ -121,7 +124,10 @@ function makeServer(wire: Wire, gate: Gate, door: Door): Server {
     if (socket.writableLength > 0) socket.destroy();
   });
   const handle = (req: IncomingMessage, res: ServerResponse, expects: boolean) => {
-    serve(wire, gate, door, req, res, expects).catch((error: unknown) => turnAway(wire, req, res, error));
+    const peerCwd = async () => (peers ? await peers.cwd(req.socket) : null);
+    serve(wire, gate, door, { req, res, peerCwd }, expects).catch((error: unknown) =>
+      turnAway(wire, req, res, error),
+    );
   };
   server.on('request', (req, res) => handle(req, res, false));
   // Without this, Node would ask for the body before the token was looked at.
@@ -133,8 +139,7 @@ async function serve(
   wire: Wire,
   gate: Gate,
   door: Door,
-  req: IncomingMessage,
-  res: ServerResponse,
+  { req, res, peerCwd }: Pick<Exchange, 'req' | 'res' | 'peerCwd'>,
   expects: boolean,
 ): Promise<void> {
   const target = gate(req, door);
@@ -142,7 +147,7 @@ async function serve(
   if (target.kind === 'nothing')
     throw refuse(404, 'not_found', 'there is nothing at this path', 'MCP is served at /mcp (legacy: /sse)');
   if (expects) res.writeContinue();
-  const exchange = { wire, req, res, query: target.query };
+  const exchange = { wire, req, res, peerCwd, query: target.query };
   if (target.path === '/mcp') return serveHttp(exchange);
   if (target.path === '/sse') return serveSse(exchange);
   return serveMessages(exchange, target.sessionId);

@@ -21,6 +21,8 @@ export type Session = {
   readonly running: Map<RpcId, Set<AbortController>>;
   /** The list of tools may differ from what the client saw: told at its next stream. */
   stale: boolean;
+  /** From which level on it wants the log lines of upstream servers. */
+  level: string;
   usedAt: number;
 };
 
@@ -50,6 +52,7 @@ export function createSessions(token: string, limits: Limits): Sessions {
       streams: [],
       running: new Map(),
       stale,
+      level: 'all',
       usedAt: Date.now(),
     };
     held.set(id, session);

@@ -5,7 +5,7 @@ import { notificationBody, readMessage, resultBody, rpc, RpcError, type Request 
 import { refuse, refuseRpc } from './refusal.ts';
 import type { Session } from './session.ts';
 import { openStream, type Stream } from './stream.ts';
-import { faultBody, takeCalls, takeStream, type Exchange, type Wire } from './wire.ts';
+import { faultBody, takeCalls, takeStream, type Exchange } from './wire.ts';
 
 const only = (allow: string) =>
   refuse(405, 'method_not_allowed', `only ${allow} is served here`, 'use /mcp for Streamable HTTP', {
@@ -29,7 +29,7 @@ export function serveSse({ wire, req, res, query }: Exchange): void {
 
 /** POST /messages. */
 export async function serveMessages(exchange: Exchange, sessionId: string | null): Promise<void> {
-  const { wire, req, res, query } = exchange;
+  const { wire, req, res } = exchange;
   if (req.method !== 'POST') throw only('POST');
   const session = sessionId === null ? null : wire.sessions.find(sessionId);
   const stream = session === 'full' ? undefined : session?.streams.at(-1);
@@ -37,7 +37,7 @@ export async function serveMessages(exchange: Exchange, sessionId: string | null
   const message = await read(exchange);
   if (message.kind === 'request') {
     const release = takeCalls(wire, 1);
-    respond(wire, session, stream, message, query).finally(release).catch(wire.fault);
+    respond(exchange, session, stream, message).finally(release).catch(wire.fault);
   } else if (message.kind === 'notification') {
     notice(session, message);
   }
@@ -54,21 +54,21 @@ async function read({ wire, req }: Exchange) {
 }
 
 async function respond(
-  wire: Wire,
+  { wire, query, peerCwd }: Exchange,
   session: Session,
   stream: Stream,
   request: Request,
-  query: string,
 ): Promise<void> {
   const call = new AbortController();
-  const caller = { query, peerPid: null, client: session.client, mcpSession: session.id };
+  const caller = { query, peerCwd, client: session.client, mcpSession: session.id };
   try {
     const result =
       request.method === 'initialize'
-        ? initializeResult(negotiate(request.params).version, wire.about)
-        : await tracked(session, request.id, call, () =>
+        ? initializeResult(negotiate(request.params).version, wire)
+        : await tracked(session, request, call, () =>
             answer(wire.core, caller, request, {
               signal: call.signal,
+              level: session.level,
               notify: (method, params) => stream.offer(notificationBody(method, params)),
             }),
           );

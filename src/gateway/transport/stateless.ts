@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../core.ts';
-import { callTool } from './dispatch.ts';
+import { callTool, capabilities, readLevel } from './dispatch.ts';
 import { errorBody, isRecord, notificationBody, resultBody, rpc } from './message.ts';
 import type { Message, Params, Request, RpcId } from './message.ts';
 import { Refusal, refuseRpc } from './refusal.ts';
@@ -18,6 +18,7 @@ const meta = {
   capabilities: 'io.modelcontextprotocol/clientCapabilities',
   client: 'io.modelcontextprotocol/clientInfo',
   server: 'io.modelcontextprotocol/serverInfo',
+  level: 'io.modelcontextprotocol/logLevel',
   subscription: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
@@ -36,7 +37,7 @@ export function isStateless(req: IncomingMessage, message: Message): boolean {
 
 /** Serves one POST of one message; throws Refusal. */
 export async function serveStateless(exchange: Exchange, message: Message): Promise<void> {
-  const { wire, req, res, query } = exchange;
+  const { wire, req, res, query, peerCwd } = exchange;
   if (message.kind !== 'request') {
     res.writeHead(202, { 'content-length': 0 }).end();
     return;
@@ -47,7 +48,7 @@ export async function serveStateless(exchange: Exchange, message: Message): Prom
     throw refuseRpc(404, rpc.unknownMethod, `Method not found: ${message.method}`, message.id);
   const caller = {
     query,
-    peerPid: null,
+    peerCwd,
     client: clientName(metaOf(message.params)[meta.client]),
     mcpSession: null,
     ...repeatOf(req),
@@ -59,7 +60,11 @@ export async function serveStateless(exchange: Exchange, message: Message): Prom
   // Here, unlike with a session, a client cancels by going away.
   res.once('close', () => call.abort());
   try {
-    const result = await answer(exchange, caller, message, { signal: call.signal, notify: reply.notify });
+    const result = await answer(exchange, caller, message, {
+      signal: call.signal,
+      notify: reply.notify,
+      level: readLevel(metaOf(message.params)[meta.level]) ?? 'none',
+    });
     reply.answer(resultBody(message.id, complete(exchange, result)));
   } catch (error) {
     reply.answer(faultBody(wire, message, error));
@@ -83,7 +88,7 @@ async function answer(
   if (method === 'tools/list') return { tools: wire.core.listTools(), ttlMs, cacheScope: 'private' };
   return {
     supportedVersions: [statelessVersion],
-    capabilities: { tools: { listChanged: true } },
+    capabilities: capabilities(wire.core),
     instructions: wire.about.instructions,
     ttlMs,
     cacheScope: 'private',

@@ -30,6 +30,7 @@ export type Exchange = {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly query: string;
+  readonly peerCwd: Caller['peerCwd'];
 };
 
 /** Takes a place for a stream; throws Refusal 503. Returns its release. */

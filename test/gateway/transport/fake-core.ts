@@ -23,6 +23,7 @@ export function fakeCore(): FakeCore {
     calls: [],
     cancelled: [],
     tools: [{ name: 'echo', description: 'says it again', inputSchema: { type: 'object' } }],
+    forwardsLogs: () => false,
     listTools: () => core.tools,
     async callTool(caller, name, args, options) {
       core.calls.push({ caller, name, args });
@@ -55,7 +56,7 @@ async function answer(
   }
   if (name === 'slow') {
     for (let i = 0; i < 3; i += 1) {
-      options.progress?.(`line ${i}`);
+      options.progress?.({ message: `line ${i}` });
       await wait(5);
     }
     return text('done');

@@ -86,9 +86,10 @@ test('tools/call knows its client without a session', async (t) => {
     resultType: 'complete',
     _meta: server,
   });
-  assert.deepEqual(it.core.calls[0]?.caller, {
+  const { peerCwd, ...caller } = it.core.calls[0]!.caller;
+  assert.equal(await peerCwd(), null);
+  assert.deepEqual(caller, {
     query: '',
-    peerPid: null,
     client: 'modern/2',
     mcpSession: null,
   });

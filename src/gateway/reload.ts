@@ -1,0 +1,73 @@
+/** Another config in place of the running one: whole, or not at all. */
+import { planReload } from '../config/reload.ts';
+import type { Config, Snapshot } from '../config/types.ts';
+import { WraptoolError } from '../errors.ts';
+import type { Log } from '../log/append.ts';
+import { activate, type Active, type Surroundings } from './active.ts';
+import type { Voice } from './voice.ts';
+
+export type Reloading = {
+  /** Reads and validates the file. */
+  readonly load: () => Promise<Snapshot>;
+  /** Refuses a config that an agent could reach. */
+  readonly check: (snapshot: Snapshot) => Promise<void>;
+  /** The one reference that is replaced; a call holds the value that it began with. */
+  readonly current: { active: Active };
+  readonly around: Surroundings;
+  readonly reconfigure: (servers: Config['mcp_servers']) => void;
+  /** The running config is another one. */
+  readonly swapped: () => void;
+  readonly log: Log;
+  readonly voice: Voice;
+  readonly fault: (error: unknown) => void;
+};
+
+/** Loads, validates and resolves anew; what fails on the way leaves the running policy as it is, said and logged. */
+export async function reload(reloading: Reloading): Promise<void> {
+  const { current, voice } = reloading;
+  const running = current.active.snapshot;
+  try {
+    const { active, waiting } = await prepare(reloading, running);
+    // Nothing below can fail half-way: a bad server name throws before anything has changed.
+    reloading.reconfigure(active.snapshot.config.mcp_servers);
+    current.active = active;
+    reloading.swapped();
+    const same = active.snapshot.hash === running.hash;
+    const waits = waiting.length === 0 ? null : `${waiting.join(', ')} changed: waits for a restart`;
+    record(reloading, same ? 'loaded' : 'swapped', active.snapshot.hash, waits);
+    voice.note(`config reloaded (${active.snapshot.hash.slice(0, 12)})`);
+    if (waits !== null) voice.warn(waits);
+  } catch (error) {
+    if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
+    record(reloading, 'kept', running.hash, current.active.scrub(error.message).slice(0, 4096));
+    voice.warn(`${error.message}: the running policy stays`);
+    for (const problem of error.problems) voice.warn(problem);
+    if (error.hint !== undefined) voice.warn(`hint: ${error.hint}`);
+  }
+}
+
+async function prepare(
+  { load, check, around }: Reloading,
+  running: Snapshot,
+): Promise<{ active: Active; waiting: readonly string[] }> {
+  const next = await load();
+  const { apply, waiting } = planReload(running.config, next.config);
+  const snapshot = Object.freeze({ ...next, config: apply });
+  await check(snapshot);
+  return { active: await activate(snapshot, around), waiting };
+}
+
+/** A log that can't be written refuses calls by itself; a tighter policy must not wait for it. */
+function record(
+  { log, fault }: Reloading,
+  result: 'loaded' | 'kept' | 'swapped',
+  config: string,
+  detail: string | null,
+): void {
+  try {
+    log.append({ event: 'reload', result, config, detail });
+  } catch (error) {
+    if (!(error instanceof WraptoolError)) throw error;
+    fault(error);
+  }
+}

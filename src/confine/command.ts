@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { WraptoolError } from '../errors.ts';
 import { checkPaths } from './paths.ts';
 import { program, systemPath } from './program.ts';
@@ -29,7 +30,10 @@ export function confinedCommand(
   options: { status?: boolean } = {},
 ): ConfinedCommand {
   checkPaths(spec);
-  const seccomp = seccompFilter({ nestedSandboxes: spec.nestedSandboxes ?? false });
+  const seccomp = seccompFilter({
+    nestedSandboxes: spec.nestedSandboxes ?? false,
+    setgid: spec.writable.some(({ source }) => groupShares(source)),
+  });
   const fds = [
     { fd: argsFd, content: environmentArgs(spec.env) },
     { fd: seccompFd, content: new Uint8Array(seccomp) },
@@ -68,6 +72,14 @@ export function confinedCommand(
     ...(options.status === true ? { statusFd } : {}),
     ...(spec.network === 'private' ? { networkFd } : {}),
   };
+}
+
+/** Whether the operator has given a folder, or the repository in it, to a group: its new folders then are the group's too. */
+function groupShares(folder: string): boolean {
+  return [folder, `${folder}/.git`].some((path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.isDirectory() === true && (stats.mode & 0o2000) !== 0;
+  });
 }
 
 function environmentArgs(env: Readonly<Record<string, string>>): Buffer {

@@ -12,16 +12,24 @@ const arches: Readonly<Record<string, { audit: number; table: Table }>> = {
   x64: {
     audit: 0xc000003e,
     table: {
+      open: 2,
       ioctl: 16,
       socket: 41,
       clone: 56,
+      creat: 85,
+      chmod: 90,
+      fchmod: 91,
       syslog: 103,
+      mknod: 133,
       init_module: 175,
       delete_module: 176,
       kexec_load: 246,
       add_key: 248,
       request_key: 249,
       keyctl: 250,
+      openat: 257,
+      mknodat: 259,
+      fchmodat: 268,
       unshare: 272,
       perf_event_open: 298,
       open_by_handle_at: 304,
@@ -33,12 +41,18 @@ const arches: Readonly<Record<string, { audit: number; table: Table }>> = {
       io_uring_enter: 426,
       io_uring_register: 427,
       clone3: 435,
+      openat2: 437,
+      fchmodat2: 452,
     },
   },
   arm64: {
     audit: 0xc00000b7,
     table: {
       ioctl: 29,
+      mknodat: 33,
+      fchmod: 52,
+      fchmodat: 53,
+      openat: 56,
       socket: 198,
       clone: 220,
       syslog: 116,
@@ -59,6 +73,8 @@ const arches: Readonly<Record<string, { audit: number; table: Table }>> = {
       io_uring_enter: 426,
       io_uring_register: 427,
       clone3: 435,
+      openat2: 437,
+      fchmodat2: 452,
     },
   },
 };
@@ -87,6 +103,23 @@ const refused = [
   'kexec_file_load',
 ] as const;
 
+/** Which argument is the mode; for those that open, which are the flags. */
+const modeSetters: Readonly<Record<string, { readonly mode: number; readonly flags?: number }>> = {
+  chmod: { mode: 1 },
+  fchmod: { mode: 1 },
+  fchmodat: { mode: 2 },
+  fchmodat2: { mode: 2 },
+  mknod: { mode: 1 },
+  mknodat: { mode: 2 },
+  creat: { mode: 1 },
+  open: { flags: 1, mode: 2 },
+  openat: { flags: 2, mode: 3 },
+};
+const S_ISUID = 0o4000;
+const S_ISGID = 0o2000;
+/** Only with one of these is the mode an argument at all. */
+const O_CREAT_OR_TMPFILE = 0o100 | 0o20000000;
+
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const CLONE_NEWUSER = 0x10000000;
@@ -112,24 +145,32 @@ const NR = 0;
 const ARCH = 4;
 const ARG0 = 16;
 const ARG1 = 24;
+const argument = (index: number): number => ARG0 + 8 * index;
 
 type Instruction = readonly [code: number, jt: number, jf: number, k: number];
+
+export type FilterOptions = {
+  /** User namespaces may be made. */
+  readonly nestedSandboxes: boolean;
+  /** Set-group-id bits may be set, as a repository that a group shares has them on its folders. */
+  readonly setgid: boolean;
+};
 
 /**
  * The filter for this machine, as bytes of `struct sock_filter`.
  * Throws confine_unavailable on an architecture whose system call numbers are not in the table.
  */
-export function seccompFilter(options: { nestedSandboxes: boolean }, arch: string = process.arch): Buffer {
+export function seccompFilter(options: FilterOptions, arch: string = process.arch): Buffer {
   const known = arches[arch];
   if (known === undefined) {
     throw new WraptoolError('confine_unavailable', `there is no system call filter for '${arch}'`, {
       hint: 'run on x86-64 or arm64',
     });
   }
-  return encode(assemble(known.audit, known.table, arch === 'x64', options.nestedSandboxes));
+  return encode(assemble(known.audit, known.table, arch === 'x64', options));
 }
 
-function assemble(audit: number, table: Table, x32: boolean, nestedSandboxes: boolean): Instruction[] {
+function assemble(audit: number, table: Table, x32: boolean, options: FilterOptions): Instruction[] {
   const nr = (name: string): number => table[name]!;
   const out: Instruction[] = [
     [LOAD, 0, 0, ARCH],
@@ -143,7 +184,8 @@ function assemble(audit: number, table: Table, x32: boolean, nestedSandboxes: bo
   // The kernel looks at 32 bits of the request only, so the high half must not decide.
   out.push(...when(nr('ioctl'), [[LOAD, 0, 0, ARG1], ...errnoIf([TIOCSTI, TIOCLINUX], EPERM), allow]));
   out.push(...when(nr('socket'), [[LOAD, 0, 0, ARG0], ...allowIf(families), errno(EAFNOSUPPORT)]));
-  if (!nestedSandboxes) {
+  out.push(...modeRules(table, S_ISUID | (options.setgid ? 0 : S_ISGID)));
+  if (!options.nestedSandboxes) {
     const noUser: Instruction[] = [[LOAD, 0, 0, ARG0], [JSET, 0, 1, CLONE_NEWUSER], errno(EPERM), allow];
     out.push(...when(nr('unshare'), noUser), ...when(nr('clone'), noUser));
     // Its flags lie behind a pointer; libc goes on with clone.
@@ -151,6 +193,28 @@ function assemble(audit: number, table: Table, x32: boolean, nestedSandboxes: bo
   }
   out.push(allow);
   return out;
+}
+
+/**
+ * A writable folder is the host's too: a set-user-id file of the operator's in it would be his identity for every other
+ * user of the machine.
+ */
+function modeRules(table: Table, bits: number): Instruction[] {
+  const rules = Object.entries(modeSetters).flatMap(([name, { flags, mode }]) => {
+    const number = table[name];
+    if (number === undefined) return [];
+    const judged: Instruction[] = [[LOAD, 0, 0, argument(mode)], [JSET, 0, 1, bits], errno(EPERM), allow];
+    const makes: Instruction[] =
+      flags === undefined
+        ? []
+        : [
+            [LOAD, 0, 0, argument(flags)],
+            [JSET, 0, judged.length - 1, O_CREAT_OR_TMPFILE],
+          ];
+    return when(number, [...makes, ...judged]);
+  });
+  // Its mode lies behind a pointer; programs go on with openat.
+  return [...rules, ...when(table['openat2']!, [errno(ENOSYS)])];
 }
 
 const allow: Instruction = [RET, 0, 0, RET_ALLOW];

@@ -2,7 +2,7 @@
 import type { Place } from './places.ts';
 
 const placeholder =
-  /^(?:[<$%{*([].*|[*•.xX_#-]+|\$?\{+.*|null|none|nil|undefined|true|false|yes|no|on|off|empty|redacted|\[?redacted.*|changeme|change[_-]me.*|your[_-].*|my[_-]?(?:password|secret|token)|example.*|placeholder.*|dummy.*|insert[_-].*|todo|string|optional|required|number|boolean|any|unknown|object|hidden|masked|prompt|stdin|file|same-origin|not[ _-].*|password|passwd|secret|token)$/i;
+  /^(?:[<$%{*([].*|[*•.xX_#-]+|\$?\{+.*|null|none|nil|undefined|true|false|yes|no|on|off|empty|redacted|\[?redacted.*|changeme|change[_-]me.*|your[_-].*|my[_-]?(?:password|secret|token)|example.*|placeholder.*|dummy.*|insert[_-].*|todo|string|optional|required|number|boolean|any|unknown|object|hidden|masked|prompt|stdin|file|same-origin|not[ _-].*|password|passwd|secret|token|value)$/i;
 /** user.password, process.env.TOKEN, os.environ, self.token: letters only, joined by dots. */
 const reference = /^[A-Za-z_$][A-Za-z_$]*(?:\??\.[A-Za-z_$][\w$]*)+$/;
 const path = /^(?:~|\.{1,2})?(?:\/[A-Za-z0-9_.-]{1,64}){2,}\/?$/;

@@ -136,7 +136,7 @@ export const shapes: readonly Shape[] = [
     name: 'telegram-token',
     head: ':AA',
     body: `${dashed}{32,34}(?!${dashed})`,
-    lead: '(?<![A-Za-z0-9])[0-9]{8,10}',
+    lead: '(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}',
   },
   { name: 'age-secret-key', head: 'AGE-SECRET-KEY-1', body: '[0-9A-Z]{58}' },
   { name: 'artifactory-token', head: 'AKCp', body: `${word}{60,80}${end}` },
@@ -150,9 +150,14 @@ export const shapes: readonly Shape[] = [
   },
 ];
 
+/** In front of a letter: it belongs to an escape ("\\nghp_…", "%3Dghp_…", "\\u003dghp_…"), not to a word. */
+const escaped = '\\\\|%[0-9A-Fa-f]|\\\\x[0-9A-Fa-f]|\\\\u[0-9A-Fa-f]{3}';
+
 /** The shape as an expression that begins at the head; what stands before it is looked at last, where few places get. */
 export function shapeSource({ head, body, before = word, lead }: Shape): string {
-  return lead === undefined ? `${head}(?<!${before}${head})${body}` : `(?<=(${lead}))${head}${body}`;
+  return lead === undefined
+    ? `${head}(?<!(?<!${escaped})${before}${head})${body}`
+    : `(?<=(${lead}))${head}${body}`;
 }
 
 /** Finds one shape where its head stands. */

@@ -38,6 +38,10 @@ const machines = [
     unshare: 272,
     keyctl: 250,
     bpf: 321,
+    fchmod: 91,
+    fchmodat: 268,
+    openat: 257,
+    mknodat: 259,
     read: 0,
   },
   {
@@ -49,13 +53,17 @@ const machines = [
     unshare: 97,
     keyctl: 219,
     bpf: 280,
+    fchmod: 52,
+    fchmodat: 53,
+    openat: 56,
+    mknodat: 33,
     read: 63,
   },
 ];
 
 for (const m of machines) {
-  const strict = seccompFilter({ nestedSandboxes: false }, m.arch);
-  const nested = seccompFilter({ nestedSandboxes: true }, m.arch);
+  const strict = seccompFilter({ nestedSandboxes: false, setgid: false }, m.arch);
+  const nested = seccompFilter({ nestedSandboxes: true, setgid: false }, m.arch);
   const cases: [string, number, number, bigint[], number][] = [
     ['an ordinary call passes', m.audit, m.read, [], ALLOW],
     ['TIOCSTI is refused', m.audit, m.ioctl, [0n, 0x5412n], EPERM],
@@ -77,6 +85,16 @@ for (const m of machines) {
     ['a vsock, which no network namespace holds, is refused', m.audit, m.socket, [40n], EAFNOSUPPORT],
     ['AF_ALG is refused', m.audit, m.socket, [38n], EAFNOSUPPORT],
     ['a fork passes', m.audit, m.clone, [0x11n], ALLOW],
+    ['an ordinary mode is set', m.audit, m.fchmod, [3n, 0o1777n], ALLOW],
+    ['a set-user-id bit is not', m.audit, m.fchmod, [3n, 0o4755n], EPERM],
+    ['nor through a folder', m.audit, m.fchmodat, [3n, 0n, 0o4755n], EPERM],
+    ['nor by the newest call', m.audit, 452, [3n, 0n, 0o4755n], EPERM],
+    ['nor with a new node', m.audit, m.mknodat, [3n, 0n, 0o104755n], EPERM],
+    ['nor with a new file', m.audit, m.openat, [3n, 0n, 0o101n, 0o4755n], EPERM],
+    ['nor with a file without a name', m.audit, m.openat, [3n, 0n, 0o20200002n, 0o4755n], EPERM],
+    ['without a new file the mode is no argument', m.audit, m.openat, [3n, 0n, 0o2n, 0o4755n], ALLOW],
+    ['a new file of an ordinary mode is made', m.audit, m.openat, [3n, 0n, 0o101n, 0o755n], ALLOW],
+    ['the open whose mode cannot be seen does not exist', m.audit, 437, [3n, 0n, 0n, 24n], ENOSYS],
     ['another architecture is killed', 0x40000003, m.read, [], KILL],
   ];
   for (const [name, arch, nr, args, expected] of cases) {
@@ -96,12 +114,23 @@ for (const m of machines) {
   });
 }
 
+for (const m of machines)
+  test(`${m.arch}: set-group-id bits only where a group shares the folder`, () => {
+    const shared = seccompFilter({ nestedSandboxes: false, setgid: true }, m.arch);
+    const own = seccompFilter({ nestedSandboxes: false, setgid: false }, m.arch);
+    assert.equal(judge(own, m.audit, m.fchmod, [3n, 0o2775n]), EPERM);
+    assert.equal(judge(shared, m.audit, m.fchmod, [3n, 0o2775n]), ALLOW);
+    assert.equal(judge(shared, m.audit, m.fchmod, [3n, 0o6775n]), EPERM);
+  });
+
 test('x64: the x32 numbers of the same calls do not exist', () => {
-  const filter = seccompFilter({ nestedSandboxes: true }, 'x64');
+  const filter = seccompFilter({ nestedSandboxes: true, setgid: false }, 'x64');
   assert.equal(judge(filter, 0xc000003e, 0x40000000 + 514, [0n, 0x5412n]), ENOSYS);
   assert.equal(judge(filter, 0xc000003e, 0x40000000), ENOSYS);
 });
 
 test('an architecture without a table is refused, not let through', () => {
-  assert.throws(() => seccompFilter({ nestedSandboxes: false }, 'riscv64'), { code: 'confine_unavailable' });
+  assert.throws(() => seccompFilter({ nestedSandboxes: false, setgid: false }, 'riscv64'), {
+    code: 'confine_unavailable',
+  });
 });

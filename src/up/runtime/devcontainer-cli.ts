@@ -136,10 +136,18 @@ async function answer(child: ChildProcess, progress: (line: string) => void): Pr
     'runtime_failed',
     `devcontainer up failed: ${result?.message ?? `exit code ${String(code)}`}`,
     {
-      problems: said.slice(-8),
+      problems: said
+        .flatMap((text) => text.split('\n'))
+        .filter(tells)
+        .slice(-8),
       hint: 'the lines above are from the Dev Containers CLI and Docker',
     },
   );
+}
+
+/** Neither empty nor a line of the CLI's own stack: what Docker said stands before those. */
+function tells(line: string): boolean {
+  return line.trim() !== '' && !/^\s+at\s/.test(line);
 }
 
 function outcome(line: string | undefined): { containerId?: string; message?: string } | null {

@@ -5,29 +5,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../core.ts';
 import { callTool, capabilities, readLevel } from './dispatch.ts';
-import { errorBody, isRecord, notificationBody, resultBody, rpc } from './message.ts';
-import type { Message, Params, Request, RpcId } from './message.ts';
-import { Refusal, refuseRpc } from './refusal.ts';
+import { checkEnvelope, invalid, meta, metaOf } from './envelope.ts';
+import { isRecord, notificationBody, resultBody, rpc } from './message.ts';
+import type { Message, Params, Request } from './message.ts';
+import { refuseRpc } from './refusal.ts';
 import { createReply, readAccept } from './reply.ts';
 import { clientName, statelessVersion } from './session.ts';
 import { openStream } from './stream.ts';
 import { faultBody, repeatOf, takeCalls, takeStream, type Exchange } from './wire.ts';
 
-const meta = {
-  version: 'io.modelcontextprotocol/protocolVersion',
-  capabilities: 'io.modelcontextprotocol/clientCapabilities',
-  client: 'io.modelcontextprotocol/clientInfo',
-  server: 'io.modelcontextprotocol/serverInfo',
-  level: 'io.modelcontextprotocol/logLevel',
-  subscription: 'io.modelcontextprotocol/subscriptionId',
-} as const;
-
-const mismatch = -32020;
-const unsupported = -32022;
 /** As long as a reload waits for more changes: a list is never older than that. */
 const ttlMs = 200;
-
-const metaOf = (params: Params): Params => (isRecord(params['_meta']) ? params['_meta'] : {});
 
 /** Whether a message belongs to this revision, by what it says or by its header. */
 export function isStateless(req: IncomingMessage, message: Message): boolean {
@@ -42,7 +30,7 @@ export async function serveStateless(exchange: Exchange, message: Message): Prom
     res.writeHead(202, { 'content-length': 0 }).end();
     return;
   }
-  checkEnvelope(req, message);
+  checkEnvelope(req, message, wire.core);
   if (message.method === 'subscriptions/listen') return subscribe(exchange, message);
   if (!methods.has(message.method))
     throw refuseRpc(404, rpc.unknownMethod, `Method not found: ${message.method}`, message.id);
@@ -98,52 +86,6 @@ async function answer(
 function complete({ wire }: Exchange, result: Result, about: Params = {}): object {
   const server = { name: wire.about.name, version: wire.about.version };
   return { ...result, resultType: 'complete', _meta: { ...result._meta, ...about, [meta.server]: server } };
-}
-
-/** Headers and body must say the same: what stands between may route by the headers. */
-function checkEnvelope(req: IncomingMessage, { id, method, params }: Request): void {
-  const said = metaOf(params);
-  const version = said[meta.version];
-  const header = req.headers['mcp-protocol-version'];
-  const missing = [meta.version, meta.capabilities].filter((key) => !(key in said));
-  if (missing.length > 0) throw invalid(id, `the request lacks _meta: ${missing.join(', ')}`);
-  if (typeof version !== 'string') throw invalid(id, `${meta.version} must be a string`);
-  if (!isRecord(said[meta.capabilities])) throw invalid(id, `${meta.capabilities} must be an object`);
-  if (header !== undefined && header !== version) throw disagree(id, 'MCP-Protocol-Version', header, version);
-  if (version !== statelessVersion) throw unsupportedVersion(id, version);
-  if (header === undefined) throw disagree(id, 'MCP-Protocol-Version', undefined, version);
-  const named = req.headers['mcp-method'];
-  if (named !== method) throw disagree(id, 'Mcp-Method', named, method);
-  const name = method === 'tools/call' ? params['name'] : undefined;
-  if (typeof name !== 'string') return;
-  const plain = decodeHeader(req.headers['mcp-name']);
-  if (plain !== name) throw disagree(id, 'Mcp-Name', plain, name);
-}
-
-/** What isn't plain ASCII stands in a header as `=?base64?…?=`. */
-function decodeHeader(value: string | string[] | undefined): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value)?.[1];
-  return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');
-}
-
-const invalid = (id: RpcId, message: string) => refuseRpc(400, rpc.params, `Invalid params: ${message}`, id);
-
-function disagree(id: RpcId, header: string, given: string | string[] | undefined, body: string): Refusal {
-  const said =
-    given === undefined ? `the header ${header} is missing` : `the header ${header} says '${String(given)}'`;
-  return refuseRpc(
-    400,
-    mismatch,
-    `Bad Request: the request headers and body disagree: the body says '${body}', ${said}`,
-    id,
-  );
-}
-
-/** The answer to a revision that is not served here, in the form of the stateless ones. */
-export function unsupportedVersion(id: RpcId, requested: string): Refusal {
-  const message = `Unsupported protocol version: ${requested} (supported versions: ${statelessVersion})`;
-  return new Refusal(400, errorBody(id, unsupported, message, { supported: [statelessVersion], requested }));
 }
 
 /** One long stream per subscription; of what can be listened to, there is only the list of tools. */

@@ -15,6 +15,23 @@ const schema = z.object({
 
 export type SessionFacts = z.infer<typeof schema> & { readonly dir: string; readonly socket: string };
 
+/**
+ * Whether the folder is still of that very session and its runtime was ready: then all else ends by itself. Before that
+ * the folder tells the next command what to look for.
+ */
+export async function isTidy(dir: string, id: string): Promise<boolean> {
+  try {
+    const state = JSON.parse(await readFile(path.join(dir, 'session.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    return state['id'] === id && state['status'] === 'running';
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 /** Throws WraptoolError gateway_failed where the folder is not that session's. */
 export async function readSessionFacts(dir: string | undefined, name: string): Promise<SessionFacts> {
   if (dir === undefined || !path.isAbsolute(dir))

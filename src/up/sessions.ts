@@ -65,14 +65,14 @@ export async function reclaimDead(env: Env, fault: (error: WraptoolError) => voi
 }
 
 async function reclaim(session: Session): Promise<string[]> {
-  const { name, runtime, gateway, facts } = session.state;
+  const { name, id, runtime, gateway, facts } = session.state;
   const lines: string[] = [`reclaimed "${name}", whose supervisor is gone`];
   if (gateway !== null && (await signal(gateway, 'SIGTERM'))) {
     if (!(await waitForEnd(gateway, 2000))) await signal(gateway, 'SIGKILL');
     lines.push(`ended its gateway (pid ${gateway.pid})`);
   }
   const known = parseRuntime(runtime);
-  if (known !== 'auto') lines.push(...(await createRuntime(known).reclaim({ name, facts })));
+  if (known !== 'auto') lines.push(...(await createRuntime(known).reclaim({ name, id, facts })));
   await session.remove();
   return lines;
 }

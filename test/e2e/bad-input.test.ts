@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmod, mkdir } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
@@ -10,7 +11,7 @@ type Case = {
   readonly config?: string;
   readonly prepare?: (where: Place) => Promise<void>;
   readonly args: (where: Place) => readonly string[];
-  readonly env?: Record<string, string>;
+  readonly env?: Record<string, string> | ((where: Place) => Record<string, string>);
   readonly code: number;
   /** Each must match stderr, in any order. */
   readonly says: readonly RegExp[];
@@ -114,6 +115,40 @@ const cases: readonly Case[] = [
     says: [/w\.yaml/, /lies inside/, /hint:/],
   },
   {
+    name: 'a config that is a pipe is not waited for',
+    prepare: async (where) => assert.equal(spawnSync('mkfifo', [path.join(where.dir, 'pipe')]).status, 0),
+    args: (where) => ['up', 'shell', '--config', path.join(where.dir, 'pipe')],
+    code: 2,
+    says: [/pipe/, /not a plain file/, /hint:/],
+  },
+  {
+    name: 'a config that is an endless device is not read',
+    args: () => ['up', 'shell', '--config', '/dev/zero'],
+    code: 2,
+    says: [/\/dev\/zero/, /not a plain file/, /hint:/],
+  },
+  {
+    name: 'a workspace of too long a name',
+    args: () => ['up', 'shell', '--workspace', 'a'.repeat(300)],
+    code: 2,
+    says: [/aaa/, /too long/, /--workspace/],
+  },
+  {
+    name: 'a workspace in which wraptool keeps its cache',
+    args: (where) => ['up', 'shell', '--workspace', path.join(where.dir, 'cache')],
+    prepare: async (where) => void (await mkdir(path.join(where.dir, 'cache'))),
+    env: (where) => ({ XDG_CACHE_HOME: path.join(where.dir, 'cache') }),
+    code: 2,
+    says: [/cache\/wraptool/, /--workspace/],
+  },
+  {
+    name: 'a runtime folder that is a file',
+    args: () => ['up', 'shell', '--runtime', 'bubblewrap'],
+    env: (where) => ({ XDG_RUNTIME_DIR: where.config }),
+    code: 125,
+    says: [/config\.yaml\/wraptool/, /not a folder/, /hint:/],
+  },
+  {
     name: 'a session name that cannot be one',
     args: () => ['up', 'shell', '--name', '../x'],
     code: 2,
@@ -146,7 +181,8 @@ for (const entry of cases)
     await where.writeConfig(entry.config ?? gitConfig);
     await entry.prepare?.(where);
     const before = await where.files();
-    const result = await where.wraptool(entry.args(where), { env: entry.env ?? {} });
+    const env = typeof entry.env === 'function' ? entry.env(where) : (entry.env ?? {});
+    const result = await where.wraptool(entry.args(where), { env });
     for (const pattern of entry.says) assert.match(result.stderr, pattern);
     assert.doesNotMatch(result.stderr, /\bat .*\.ts:\d+/, 'no stack trace');
     assert.deepEqual({ code: result.code, stdout: result.stdout }, { code: entry.code, stdout: '' });

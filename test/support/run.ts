@@ -10,7 +10,7 @@ import { spec as Spec, type TestEvent } from 'node:test/reporters';
 import summary from './summary.ts';
 
 /** These hold processes to seconds: whatever else runs would be measured too. */
-const alone = ['test/e2e/**', 'test/executor/run.test.ts', 'test/up/runtime/conformance.test.ts'];
+const alone = ['test/e2e/**', 'test/executor/run.test.ts', 'test/up/runtime/{conformance,owner}.test.ts'];
 
 const files = process.argv.slice(2).map((file) => path.resolve(file));
 const isAlone = (file: string) =>

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
-import { checkName, createSession, findSession, listSessions, proposeName } from '../../src/up/session.ts';
+import { processRef } from '../../src/supervise/process.ts';
+import {
+  checkName,
+  createSession,
+  findSession,
+  listSessions,
+  proposeName,
+  removeUnfinished,
+} from '../../src/up/session.ts';
 
 const about = {
   harness: 'shell',
@@ -103,3 +111,42 @@ for (const [workspace, name] of [
     assert.equal(proposeName('claude', workspace), name);
     assert.equal(checkName(name), name);
   });
+
+void test('a folder that its maker left unnamed is removed once the maker is dead, and not before', async (t) => {
+  const env = await place(t);
+  const parent = path.join(env.XDG_RUNTIME_DIR, 'wraptool');
+  const alive = await processRef(process.pid);
+  const [mine, dead] = [`.new-${alive?.pid}-${alive?.start}-aaaaaa`, `.new-${alive?.pid}-1-bbbbbb`];
+  for (const name of [mine, dead]) await mkdir(path.join(parent, name), { recursive: true });
+  await removeUnfinished(env);
+  assert.deepEqual(await readdir(parent), [mine]);
+});
+
+void test(
+  'a folder of sessions that another user could have filled is not believed',
+  { skip: process.getuid?.() === 0 ? false : 'giving a folder away needs root' },
+  async (t) => {
+    const env = await place(t);
+    await mkdir(path.join(env.XDG_RUNTIME_DIR, 'wraptool', 'forged'), { recursive: true });
+    await chown(env.XDG_RUNTIME_DIR, 65534, 65534);
+    await assert.rejects(listSessions(env), { code: 'unsafe_location' });
+    await assert.rejects(createSession(env, { proposed: 'x' }, about), { code: 'unsafe_location' });
+  },
+);
+
+void test('changes that overlap are written one after the other, the last one wins', async (t) => {
+  const env = await place(t);
+  const session = await createSession(env, { proposed: 'x' }, about);
+  await Promise.all([
+    session.update({ gatewayFault: 'SIGKILL' }),
+    session.update({ status: 'running' }),
+    session.update({ facts: { pid: 7 } }),
+  ]);
+  const [found] = await listSessions(env);
+  assert.deepEqual(found?.session?.state, {
+    ...session.state,
+    gatewayFault: 'SIGKILL',
+    status: 'running',
+    facts: { pid: 7 },
+  });
+});

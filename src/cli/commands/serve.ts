@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
+import type { SessionFacts } from '../../gateway/session-facts.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
 
@@ -31,11 +32,11 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const ending = whatEnds(flags.session !== undefined);
-    const { serving, sessionDir } = await reloadable(start(flags, spawner));
+    const { serving, session } = await reloadable(start(flags, spawner));
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
-    if (cause === orphaned && sessionDir !== null) await leave(serving, sessionDir);
+    if (cause === orphaned && session !== null) await leave(serving, session);
     else await serving.close(cause, graceMs);
   } finally {
     await spawner.close();
@@ -44,8 +45,9 @@ async function run(flags: Flags): Promise<void> {
 }
 
 /** The supervisor is gone, and the harness with it: nobody else is left to tidy up, and nobody to wait for. */
-async function leave(serving: Serving, sessionDir: string): Promise<never> {
-  await rm(sessionDir, { recursive: true, force: true });
+async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never> {
+  const { isTidy } = await import('../../gateway/session-facts.ts');
+  if (await isTidy(dir, id)) await rm(dir, { recursive: true, force: true });
   const late = new Promise((resolve) => setTimeout(resolve, graceMs / 4));
   await Promise.race([serving.close(orphaned, 0), late]);
   // What is still open, the helper that starts programs and its children too, ends with this process.
@@ -55,7 +57,7 @@ async function leave(serving: Serving, sessionDir: string): Promise<never> {
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; sessionDir: string | null }> {
+): Promise<{ serving: Serving; session: SessionFacts | null }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
@@ -85,7 +87,7 @@ async function start(
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });
-  return { serving, sessionDir: session?.dir ?? null };
+  return { serving, session };
 }
 
 /** SIGHUP reloads, from the first moment on: one that comes early is kept. */

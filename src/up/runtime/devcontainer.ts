@@ -3,6 +3,7 @@ import { access, constants, mkdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Availability } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
+import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
 import { postGuard } from './container-guard.ts';
@@ -12,6 +13,7 @@ import { baseUnavailable, definitionFolder, ensureImage, planImage } from './dev
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
 import { maskedEnv } from './mask.ts';
+import { withWord } from './orphans.ts';
 import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
 import {
   inside,
@@ -121,6 +123,7 @@ export class Devcontainer implements Runtime {
 
   async reclaim(session: {
     name: string;
+    id: string;
     facts: Readonly<Record<string, string | number>>;
   }): Promise<readonly string[]> {
     const known = session.facts['container'] !== undefined;
@@ -134,10 +137,9 @@ export class Devcontainer implements Runtime {
         { hint: unreachable?.hint },
       );
     }
-    return removeLabelled(await Engine.connect(endpoint.socketPath), [
-      `wraptool.session=${session.name}`,
-      ownLabel(),
-    ]);
+    const makers = await endMakers(session.id);
+    const wanted = [`wraptool.session=${session.name}`, ownLabel()];
+    return [...makers, ...(await removeLabelled(await Engine.connect(endpoint.socketPath), wanted))];
   }
 
   async #engine(): Promise<Engine> {
@@ -209,6 +211,25 @@ async function linkSpelling(commands: ContainerCommands, spec: LaunchSpec): Prom
     env: {},
     cwd: '/',
   });
+}
+
+/** The CLI and the engine's client go on making a container for a supervisor that is dead. */
+async function endMakers(sessionId: string): Promise<readonly string[]> {
+  const lines: string[] = [];
+  // Again until there is none: one may have started another just before its end.
+  for (let round = 0; round < 5; round += 1) {
+    const pids = await withWord(`wraptool.id=${sessionId}`);
+    if (pids.length === 0) break;
+    for (const pid of pids) {
+      const maker = await processRef(pid);
+      if (maker === null || !(await signal(maker, 'SIGKILL'))) continue;
+      await waitForEnd(maker, 2000);
+      lines.push(`ended what was still making its container (pid ${pid})`);
+    }
+  }
+  // What they asked the engine for last, it may be making still.
+  if (lines.length > 0) await new Promise((resolve) => setTimeout(resolve, 1000));
+  return lines;
 }
 
 async function removeLabelled(engine: Engine, wanted: readonly string[]): Promise<readonly string[]> {

@@ -7,6 +7,29 @@ export async function orphans(session: string): Promise<readonly number[]> {
   return found.filter((pid) => pid !== null);
 }
 
+/** Processes of ours that have that word on their command line, such as a label that only one session has. */
+export async function withWord(word: string): Promise<readonly number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 1 && pid !== process.pid);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      try {
+        const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
+        return words.includes(word) && (await isOurs(pid)) ? pid : null;
+      } catch (error) {
+        if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return null;
+        throw error;
+      }
+    }),
+  );
+  return found.filter((pid) => pid !== null);
+}
+
+const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
+
+async function isOurs(pid: number): Promise<boolean> {
+  return (await stat(`/proc/${pid}`)).uid === process.getuid?.();
+}
+
 async function isOrphan(pid: number, session: string): Promise<boolean> {
   try {
     const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
@@ -17,7 +40,7 @@ async function isOrphan(pid: number, session: string): Promise<boolean> {
     if ((await stat(`/proc/${pid}`)).uid !== process.getuid?.() && process.getuid?.() !== 0) return false;
     return parent === 1 || (await readFile(`/proc/${parent}/comm`, 'utf8')).trim() === 'systemd';
   } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return false;
     throw error;
   }
 }

@@ -86,6 +86,7 @@ export interface Runtime {
   /** Removes what a dead session left (from Started.facts and the session's name); returns what was removed, one line each. */
   reclaim(session: {
     name: string;
+    id: string;
     facts: Readonly<Record<string, string | number>>;
   }): Promise<readonly string[]>;
 }

@@ -70,13 +70,15 @@ for (const runtime of runtimeNames) {
       const script = `trap '' TERM HUP INT
         (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done; : ${'$'}{MARK}' &)
         for p in /proc/[0-9]*; do n=${'$'}{p#/proc/}; [ "$n" = $$ ] || [ "$n" = 1 ] || kill -STOP "$n" 2>/dev/null; done
-        echo ready; while :; do sleep 0.2; done`;
+        : >stopped; while :; do sleep 0.2; done`;
       const rig = rigged(t);
       const command = ['/bin/sh', '-c', script.replace('${MARK}', rig.mark)];
       const [file, ...args] = rig.driver({ spec: { ...rig.spec, command } });
       const { spawn } = await import('node:child_process');
       const child = spawn(file!, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-      await once(child.stdout, 'data');
+      // By a file: what would pass the harness's words on is stopped too.
+      const stopped = `${rig.spec.workspace.path}/stopped`;
+      await until('the harness has stopped all that it can', () => existsSync(stopped), slow);
       assert.notDeepEqual(rig.alive(), []);
       child.kill('SIGKILL');
       await nothingLeft(rig, 2000);
@@ -105,7 +107,7 @@ for (const runtime of runtimeNames) {
       await once(child, 'exit');
       const { createRuntime } = await import('../../../src/up/runtime/create.ts');
       await until('it can be reclaimed', async () => {
-        await createRuntime(runtime).reclaim({ name: rig.mark, facts: {} });
+        await createRuntime(runtime).reclaim({ name: rig.mark, id: rig.spec.session.id, facts: {} });
         return rig.alive().length === 0 && rig.containers().length === 0;
       });
     });

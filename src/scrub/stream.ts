@@ -19,19 +19,20 @@ export function createStream(finder: Finder): ScrubStream {
   let done = 0;
 
   const release = (upTo: number, spans: readonly Span[]): string => {
-    const parts: string[] = [];
+    // Added up, not joined: what takes the text copies it anyway.
+    let out = '';
     let at = done;
     for (const { name, start, end } of spans) {
       if (start >= upTo) break;
-      parts.push(held.slice(at, start), `[redacted:${name}]`);
+      out += `${held.slice(at, start)}[redacted:${name}]`;
       at = end;
     }
-    parts.push(held.slice(at, Math.max(at, upTo)));
+    out += held.slice(at, Math.max(at, upTo));
     const next = Math.max(at, upTo);
     const keep = Math.max(0, next - context);
     held = held.slice(keep);
     done = next - keep;
-    return parts.join('');
+    return out;
   };
 
   const wholeLines = (): string => {

@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
   {
     name: 'a workspace in which wraptool keeps its cache',
     args: (where) => ['up', 'shell', '--workspace', path.join(where.dir, 'cache')],
-    prepare: async (where) => void (await mkdir(path.join(where.dir, 'cache'))),
+    prepare: (where) => mkdir(path.join(where.dir, 'cache')),
     env: (where) => ({ XDG_CACHE_HOME: path.join(where.dir, 'cache') }),
     code: 2,
     says: [/cache\/wraptool/, /--workspace/],

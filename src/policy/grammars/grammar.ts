@@ -38,3 +38,13 @@ export type Grammar = {
   readonly oldStyleOptions: boolean;
   readonly facts: BuiltIn;
 };
+
+/** The words of a text. */
+export function words(text: string): string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Subcommand paths: each word of the text below `group`. */
+export function below(group: string, text: string): string[] {
+  return words(text).map((word) => `${group} ${word}`);
+}

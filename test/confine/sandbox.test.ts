@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -137,6 +137,27 @@ test('a workspace is writable, and what lies over it is not', real, async () => 
   assert.equal(await readFile(`${ws}/file`, 'utf8'), 'a\n');
   assert.equal((await sh(spec, 'test -d .git/hooks && test ! -e .git/hooks/post-commit')).code, 0);
 });
+
+test(
+  'no set-user-id file can be left in a folder of the host, a group’s folder keeps its own bit',
+  real,
+  async (t) => {
+    const [own, shared] = [await folder(), await folder()];
+    t.after(() => Promise.all([own, shared].map((dir) => rm(dir, { recursive: true, force: true }))));
+    await chmod(shared, 0o2770);
+    const script =
+      'cp /bin/true u; chmod 755 u; chmod u+s u; chmod g+s u; install -m 4755 /bin/true v; stat -c %a u; mkdir d; chmod 2770 d; stat -c %a d';
+    const seen = await Promise.all(
+      [own, shared].map((dir) =>
+        sh({ writable: [{ source: dir, target: dir }], cwd: dir }, `umask 077; (${script}) 2> /dev/null`),
+      ),
+    );
+    assert.deepEqual(
+      seen.map(({ stdout }) => stdout),
+      ['755\n700\n', '2755\n2770\n'],
+    );
+  },
+);
 
 test('started by root, files belong to the owner that was asked for', asRoot, async () => {
   const { code, stdout } = await sh(

@@ -56,17 +56,24 @@ function asKnown(error: unknown): WraptoolError {
   if (error instanceof WraptoolError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
-  const refused = code === undefined || path === undefined ? undefined : machineHints[code];
-  if (refused !== undefined)
-    return new WraptoolError('machine_refused', `"${path}": ${message.replace(/,.*/, '')}`, {
-      cause: error,
-      hint: refused,
-    });
+  const refused = code === undefined ? undefined : machineHints[code];
+  if (refused !== undefined && (path !== undefined || shortages.has(code ?? '')))
+    return new WraptoolError(
+      'machine_refused',
+      `${path === undefined ? 'a file' : `"${path}"`}: ${message.replace(/,.*/, '')}`,
+      {
+        cause: error,
+        hint: refused,
+      },
+    );
   return new WraptoolError('internal', message, {
     cause: error,
     hint: 'this is a fault of wraptool itself: please report it with the output of the same command under WRAPTOOL_DEBUG=1',
   });
 }
+
+/** What may be told of a write without its path. */
+const shortages = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE']);
 
 const machineHints: Readonly<Record<string, string>> = {
   ENOSPC: 'make room on that file system',

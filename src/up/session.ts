@@ -6,7 +6,6 @@
  *   NAME/gateway.log    what the gateway said on stderr
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { assertOperatorsOwn } from '../config/location.ts';
@@ -229,6 +228,18 @@ export async function listSessions(
   return found;
 }
 
+const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|devcontainer|gateway\.log)$/;
+
+/** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
+async function isRest(dir: string): Promise<boolean> {
+  try {
+    return (await readdir(dir)).every((name) => ownNames.test(name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 /** The state of one session; null when the file is missing or unreadable, `gone` when the folder is. */
 async function readState(dir: string): Promise<SessionState | null | 'gone'> {
   try {
@@ -237,7 +248,7 @@ async function readState(dir: string): Promise<SessionState | null | 'gone'> {
     if (error instanceof SyntaxError) return null;
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOTDIR') return 'gone';
-    if (code === 'ENOENT') return existsSync(dir) ? null : 'gone';
+    if (code === 'ENOENT') return (await isRest(dir)) ? null : 'gone';
     throw error;
   }
 }

@@ -150,3 +150,17 @@ void test('changes that overlap are written one after the other, the last one wi
     facts: { pid: 7 },
   });
 });
+
+void test('a folder that was never a session is left alone, the rest of one is found', async (t) => {
+  const env = await place(t);
+  const parent = path.join(env.XDG_RUNTIME_DIR, 'wraptool');
+  for (const name of ['log/2026', 'homes/claude', 'dead/socket', 'empty'])
+    await mkdir(path.join(parent, name), { recursive: true });
+  assert.deepEqual(
+    (await listSessions(env)).map(({ dir, session }) => [path.basename(dir), session]),
+    [
+      ['dead', null],
+      ['empty', null],
+    ],
+  );
+});

@@ -86,6 +86,8 @@ function tell(event: UpstreamEvent, voice: Voice): void {
     case 'stopped':
       return voice.note(`${subject} was stopped`);
     case 'failed':
+      // Also said of one that was ended while it started.
+      if (event.reason === 'was stopped') return voice.note(`${subject} was stopped`);
       return voice.warn(`${subject} ${event.reason}`);
     case 'tool_hidden':
       return voice.warn(

@@ -1,14 +1,13 @@
 /**
  * The gateway beside the floor (node:http and a raw spawn), call by call in turn, so that a neighbour's burst hits both.
- * Goals G1, G2, G4 to G6, G9 and G12. Run: node test/bench/gateway.bench.ts [CALLS]
+ * Prints medians and ratios; the goals are G2, G4, G5, G8 to G12. Run: node test/bench/gateway.bench.ts [CALLS]
  */
-import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { cpuOfTree, interleaved, median, residentMiB as rss, say, throughput } from './measure.ts';
 
 const calls = Number(process.argv[2] ?? 300);
 const token = 'bench-token';
@@ -23,6 +22,7 @@ fs.writeFileSync(
 mcp: { allowed_cwd_roots: [${dir}/src], socket: ${socket} }
 requests: { log: ${dir}/log }
 tools: { 'true': { binary: /usr/bin/true, guard: none, max_concurrent: 64, allow: [{ read_only: true }] } }
+mcp_servers: { up: { command: ${process.execPath}, args: [${path.resolve('test/fixtures/mcp/server.ts')}], allow: [echo], start: eager } }
 `,
   { mode: 0o600 },
 );
@@ -70,6 +70,103 @@ async function gatewayAt(options: http.RequestOptions): Promise<Target> {
   return target;
 }
 
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+const at = (values: number[], share: number) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? NaN;
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
+}
+
+async function interleaved(
+  works: Record<string, () => Promise<unknown>>,
+  rounds: number,
+): Promise<Record<string, number>> {
+  const times = new Map(Object.keys(works).map((name) => [name, [] as number[]]));
+  for (let round = 0; round < rounds; round += 1)
+    for (const [name, work] of Object.entries(works)) times.get(name)?.push(await timed(work));
+  return Object.fromEntries(
+    [...times].map(([name, list]) => [name, median(list.slice(Math.floor(rounds / 10)))]),
+  );
+}
+
+async function throughput(
+  work: () => Promise<unknown>,
+  concurrency: number,
+  total: number,
+): Promise<{ perSecond: number; fairness: number }> {
+  const times: number[] = [];
+  let left = total;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (left-- > 0) times.push(await timed(work));
+    }),
+  );
+  return {
+    perSecond: (total / (performance.now() - began)) * 1000,
+    fairness: at(times, 0.99) / median(times),
+  };
+}
+
+const rss = (pid: number) =>
+  Number(/VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+const show = (label: string, value: number, unit = '') =>
+  process.stdout.write(`${label.padEnd(58)} ${value.toFixed(2)}${unit}\n`);
+
+/** Of a process until now; a tick has 10 ms. */
+function cpuMs(pid: number): number {
+  const fields = fs
+    .readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** In turn, so that a neighbour's burst hits all alike. */
+async function starts(): Promise<void> {
+  const ended = async (...args: string[]) => {
+    const child = spawn(process.execPath, args, { stdio: 'ignore' });
+    await once(child, 'close');
+  };
+  const program = path.resolve('src/main.ts');
+  const serve = ['serve', '--config', path.join(dir, 'config.yaml'), '--json'];
+  const gateway = async () => {
+    // Its socket is the first one's.
+    const own = path.join(dir, 'second.yaml');
+    const text = fs.readFileSync(path.join(dir, 'config.yaml'), 'utf8').replace(`, socket: ${socket}`, '');
+    fs.writeFileSync(own, text, { mode: 0o600 });
+    const { line } = await start([program, ...serve.map((word) => (word.endsWith('.yaml') ? own : word))]);
+    await gatewayAt({
+      host: '127.0.0.1',
+      port: Number(new URL((JSON.parse(line) as { url: string }).url).port),
+    });
+    const last = children.at(-1)!;
+    cpu.push(cpuMs(last.pid ?? 0));
+    last.kill('SIGKILL');
+    await once(last, 'close');
+  };
+  const cpu: number[] = [];
+  const medians: Record<string, number[]> = { bare: [], initialize: [], version: [], help: [] };
+  for (let round = 0; round < 9; round += 1) {
+    medians['bare']?.push(await timed(() => ended('-e', '0')));
+    medians['initialize']?.push(await timed(gateway));
+    medians['version']?.push(await timed(() => ended(program, '--version')));
+    medians['help']?.push(await timed(() => ended(program, '--help')));
+  }
+  const of = (name: string) => median(medians[name] ?? []);
+  show('bare `node -e 0`', of('bare'), ' ms');
+  show(
+    'start to first initialize (and its end), minus bare (G10: 130)',
+    of('initialize') - of('bare'),
+    ' ms',
+  );
+  show('--version / bare (G11: 1.5)', of('version') / of('bare'));
+  show('--help / bare (G11: 1.5)', of('help') / of('bare'));
+}
+
 try {
   const floor = await start([path.resolve('test/bench/floor.ts')]);
   const gateway = await start([
@@ -87,99 +184,55 @@ try {
   };
   const tcp = await gatewayAt({ host: '127.0.0.1', port: Number(new URL(url).port) });
   const unix = await gatewayAt({ socketPath: socket });
-  say({ what: 'start to ready line, gateway', value: gateway.ms, unit: ' ms' });
-  say({ what: 'start to ready line, floor', value: floor.ms, unit: ' ms' });
-  say({
-    id: 'G12',
-    what: 'idle memory, gateway / floor',
-    value: rss(gateway.pid) / rss(floor.pid),
-    must: 1.8,
-    aim: 1.5,
-  });
+  await starts();
+  show('idle RSS, gateway / floor (G12: 1.8)', rss(gateway.pid) / rss(floor.pid));
 
   const run = (target: Target) => () => rpc(target, 'tools/call', { name: 'true', arguments: {} });
   const ping = (target: Target) => () => rpc(target, 'ping', {});
-  const raw = fork(path.resolve('test/bench/bare.ts'));
-  children.push(raw);
-  const spawned = async (): Promise<void> => {
-    raw.send({ file: '/usr/bin/true', args: [], cwd: dir });
-    await once(raw, 'message');
-  };
-  const one = await interleaved({ raw: spawned, floor: run(base), tcp: run(tcp), unix: run(unix) }, calls);
-  say({ what: '`true`, raw spawn', value: one.raw, unit: ' ms' });
-  say({ what: '`true`, gateway', value: one.tcp, unit: ' ms' });
-  say({ id: 'G1', what: '`true`, gateway / raw spawn', value: one.tcp / one.raw, must: 2.2, aim: 1.8 });
-  say({ id: 'G2', what: '`true`, gateway / floor', value: one.tcp / one.floor, must: 1.5, aim: 1.2 });
-  say({ what: '`true`, Unix / TCP', value: one.unix / one.tcp });
-  const wire = await interleaved({ floor: ping(base), tcp: ping(tcp) }, calls * 3);
-  say({ what: 'ping, gateway / floor', value: wire.tcp / wire.floor });
+  const one = await interleaved({ floor: run(base), tcp: run(tcp), unix: run(unix) }, calls);
+  show('`true`, floor, median', one['floor'] ?? NaN, ' ms');
+  show('`true`, gateway on TCP, median', one['tcp'] ?? NaN, ' ms');
+  show('`true`, gateway / floor (G2: 1.5)', (one['tcp'] ?? NaN) / (one['floor'] ?? NaN));
+  show('`true`, Unix / TCP', (one['unix'] ?? NaN) / (one['tcp'] ?? NaN));
+  const wire = await interleaved({ floor: ping(base), tcp: ping(tcp), unix: ping(unix) }, calls * 3);
+  show('ping, gateway / floor', (wire['tcp'] ?? NaN) / (wire['floor'] ?? NaN));
+
+  const echo = (target: Target, name: string) => () =>
+    rpc(target, 'tools/call', { name, arguments: { value: 'hi' } });
+  const hop = await interleaved({ floor: echo(base, 'echo'), up: echo(tcp, 'up__echo') }, calls);
+  show('echo by an upstream server, gateway / floor (G8: 3.0)', (hop['up'] ?? NaN) / (hop['floor'] ?? NaN));
 
   for (const concurrency of [8, 64]) {
-    const rates = { floor: [] as number[], gateway: [] as number[], fairness: [] as number[] };
-    const cpu = { floor: 0, gateway: 0 };
+    const rates: { floor: number[]; gateway: number[]; fairness: number[] } = {
+      floor: [],
+      gateway: [],
+      fairness: [],
+    };
     for (let round = 0; round < 3; round += 1) {
-      let before = cpuOfTree(floor.pid);
       rates.floor.push((await throughput(run(base), concurrency, calls)).perSecond);
-      cpu.floor += cpuOfTree(floor.pid) - before;
-      before = cpuOfTree(gateway.pid);
       const { perSecond, fairness } = await throughput(run(tcp), concurrency, calls);
-      cpu.gateway += cpuOfTree(gateway.pid) - before;
       rates.gateway.push(perSecond);
       rates.fairness.push(fairness);
     }
-    say({
-      id: 'G4',
-      what: `\`true\` at ${concurrency} at once, throughput, gateway / floor`,
-      value: median(rates.gateway) / median(rates.floor),
-      must: 0.6,
-      aim: 0.9,
-      atLeast: true,
-    });
-    if (concurrency === 64)
-      say({
-        id: 'G5',
-        what: '`true` at 64 at once, p99 / median',
-        value: median(rates.fairness),
-        must: 5,
-        aim: 2.5,
-      });
-    else
-      say({
-        id: 'G6',
-        what: 'processor time of `true` at 8 at once, gateway / floor',
-        value: cpu.gateway / cpu.floor,
-        must: 1.6,
-        aim: 1.25,
-      });
+    show(
+      `\`true\` at ${concurrency} at once, gateway / floor (G4: 0.6)`,
+      median(rates.gateway) / median(rates.floor),
+    );
+    if (concurrency === 64) show('`true` at 64 at once, p99 / median (G5: 5)', median(rates.fairness));
   }
   const pings: Record<string, number[]> = { floor: [], tcp: [], unix: [] };
   for (let round = 0; round < 3; round += 1)
     for (const [name, target] of Object.entries({ floor: base, tcp, unix }))
       pings[name]?.push((await throughput(ping(target), 64, calls * 5)).perSecond);
   const rate = (name: string) => median(pings[name] ?? []);
-  say({
-    id: 'G9',
-    what: 'ping at 64 at once, gateway / floor',
-    value: rate('tcp') / rate('floor'),
-    must: 0.2,
-    aim: 0.5,
-    atLeast: true,
-  });
-  say({
-    id: 'G9',
-    what: 'ping at 64 at once, Unix / TCP',
-    value: rate('unix') / rate('tcp'),
-    must: 0.9,
-    aim: 1,
-    atLeast: true,
-  });
-  say({
-    id: 'G12',
-    what: 'memory afterwards, gateway / floor',
-    value: rss(gateway.pid) / rss(floor.pid),
-    must: 2,
-    aim: 1.5,
-  });
+  show('ping at 64 at once, gateway / floor (G9: 0.20)', rate('tcp') / rate('floor'));
+  show('ping at 64 at once, Unix / TCP (G9: 0.9)', rate('unix') / rate('tcp'));
+  show('RSS afterwards, gateway / floor (G12: 2.0)', rss(gateway.pid) / rss(floor.pid));
+  await throughput(run(tcp), 8, 1_000);
+  const [early, floorEarly] = [rss(gateway.pid), rss(floor.pid)];
+  await throughput(run(tcp), 8, Math.max(0, calls * 20));
+  show(`RSS after ${calls * 20} more calls / before (G12: 1.2)`, rss(gateway.pid) / early);
+  show('RSS of the floor, unchanged', floorEarly, ' MiB');
 } finally {
   for (const child of children) child.kill('SIGTERM');
   fs.rmSync(dir, { recursive: true, force: true });

@@ -47,6 +47,7 @@ export async function serveStateless(exchange: Exchange, message: Message): Prom
   const call = new AbortController();
   // Here, unlike with a session, a client cancels by going away.
   res.once('close', () => call.abort());
+  if (res.destroyed) call.abort();
   try {
     const result = await answer(exchange, caller, message, {
       signal: call.signal,

@@ -9,7 +9,7 @@ import { WraptoolError } from '../errors.ts';
 import { processRef, waitForEnd, signal, type ProcessRef } from './process.ts';
 
 /** A start takes well under a second; a machine under load gets ample room. */
-const readyTimeoutMs = 20_000;
+const readyTimeoutMs = 60_000;
 const stopTimeoutMs = 3_000;
 
 export type GatewayEnd = { readonly code: number | null; readonly signal: NodeJS.Signals | null };

@@ -1,6 +1,6 @@
 /**
  * The gateway beside the floor (node:http and a raw spawn), call by call in turn, so that a neighbour's burst hits both.
- * Goals G1, G2, G4 to G6 and G8 to G12. Run: node test/bench/gateway.bench.ts [CALLS]
+ * Goals G1, G2, G4 to G6, G8, G9 and G12. Run: node test/bench/gateway.bench.ts [CALLS]
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -27,7 +27,7 @@ function allow(file: string, request: Request, ...more: string[]) {
   ];
   return spawnSync(process.execPath, [main, 'policy', 'allow', '--config', file, ...words, ...more], {
     encoding: 'utf8',
-    env: { HOME: '/nonexistent', PATH: '/usr/bin:/bin' },
+    env: { HOME: path.dirname(file), PATH: '/usr/bin:/bin' },
   });
 }
 

@@ -313,6 +313,7 @@ test('a session’s gateway listens on its socket only, and ends with its superv
     roots: [it.src],
     owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
     remotes: {},
+    status: 'running',
   };
   fs.writeFileSync(path.join(dir, 'session.json'), JSON.stringify(facts));
   const gateway = await it.serve({

@@ -43,9 +43,10 @@ const targets = JSON.parse(fs.readFileSync(path.join(__dirname, 'targets.json'),
     slirpLoopback: await reach('10.0.2.2', targets.loopbackPort),
     registry: await reach(targets.host, targets.port),
   };
-  fs.writeFileSync(path.join(__dirname, 'report.json'), JSON.stringify(report));
   fs.writeFileSync(path.join(__dirname, 'tool'), '#!/bin/sh\\necho ran\\n');
-  fs.chmodSync(path.join(__dirname, 'tool'), 0o6777);
+  report.setuid = attempt(() => fs.chmodSync(path.join(__dirname, 'tool'), 0o6777));
+  fs.writeFileSync(path.join(__dirname, 'report.json'), JSON.stringify(report));
+  fs.chmodSync(path.join(__dirname, 'tool'), 0o777);
   fs.symlinkSync('/etc/passwd', path.join(__dirname, 'link'));
 })();
 `;
@@ -293,6 +294,7 @@ describe('a hostile package', options, () => {
     secret: 'ENOENT',
     outside: 'ENOENT',
     usr: 'EROFS',
+    setuid: 'EPERM',
     processes: true,
   };
 

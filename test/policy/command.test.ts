@@ -257,6 +257,7 @@ void test('config explain and schema', () => {
     'defaults',
     'scrub',
     'tools',
+    'mcp_servers',
     'up',
   ]);
 });

@@ -20,7 +20,7 @@ export default async function* summary(
     // A suite fails by its tests, which are counted.
     else if (data.details.type === 'suite') continue;
     else if (type === 'test:pass') passed += 1;
-    else failed.push(where);
+    else failed.push(`${where}${howItEnded(data.details.error)}`);
   }
   took.sort((a, b) => b.seconds - a.seconds);
   for (const { file, seconds } of took) yield `${seconds.toFixed(1).padStart(7)} s  ${file}\n`;
@@ -30,6 +30,12 @@ export default async function* summary(
   }
   for (const name of failed) yield `failed: ${name}\n`;
   yield `${passed} passed, ${failed.length} failed, ${skipped.length} skipped\n`;
+}
+
+/** A file whose process failed, and not one of its tests, has only this to say. */
+function howItEnded(error: Error & { exitCode?: number | null; signal?: string | null }): string {
+  if (typeof error.signal === 'string') return `, ended by ${error.signal}`;
+  return typeof error.exitCode === 'number' ? `, ended with exit code ${error.exitCode}` : '';
 }
 
 function relative(file: string): string {

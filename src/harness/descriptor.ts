@@ -62,7 +62,7 @@ async function yamlFiles(folder: string): Promise<string[]> {
     const names = await readdir(folder);
     return names.filter((name) => name.endsWith('.yaml')).map((name) => path.join(folder, name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
     throw error;
   }
 }

@@ -98,7 +98,8 @@ for (const keeper of [true, false]) {
   });
 
   void test(title('a program that is not there is an error'), async () => {
-    const spec = { file: '/nonexistent', argv0: 'x', args: [], env: {}, cwd: '/nonexistent' };
+    const none = path.join(import.meta.dirname, 'none');
+    const spec = { file: none, argv0: 'x', args: [], env: {}, cwd: none };
     await assert.rejects(startProcess(spec, { keeper }), { code: 'binary_invalid' });
   });
 }

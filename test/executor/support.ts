@@ -50,7 +50,7 @@ export async function frozen(
     binary: await resolveBinary(binary, []),
     argv,
     cwd: rest.cwd ?? (await openDir(tmpdir())),
-    env: childEnvironment({ home: '/nonexistent', configured: {} }),
+    env: childEnvironment({ home: '/dev/null/home', configured: {} }),
     stdin: null,
     timeoutMs: 30_000,
     maxOutputBytes: 64 * 1024,

@@ -8,7 +8,7 @@ import { harnessMount } from '../../src/harness/provide.ts';
 import { fill, placeholders } from '../../src/harness/template.ts';
 import { inside } from '../../src/up/runtime/runtime.ts';
 
-const noUserConfig = { HOME: '/nonexistent', XDG_CONFIG_HOME: '/nonexistent' };
+const noUserConfig = { HOME: '/dev/null/home', XDG_CONFIG_HOME: '/dev/null/config' };
 const claude = await loadDescriptor('claude', noUserConfig);
 const shell = await loadDescriptor('shell', noUserConfig);
 

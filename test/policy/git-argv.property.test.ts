@@ -37,7 +37,7 @@ function flagsOf(verb: string): readonly string[] {
 }
 
 function helper(verb: string): readonly string[] {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent' };
+  const env = { PATH: process.env['PATH'] ?? '', HOME: '/dev/null/home' };
   try {
     const words = execFileSync('git', [verb, '--git-completion-helper-all'], {
       encoding: 'utf8',

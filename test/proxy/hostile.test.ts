@@ -77,9 +77,9 @@ void test('programs that can not be started are named', async (t) => {
   const writable = path.join(p.dir, 'workspace');
   const upstreams = p.start(
     {
-      absent: p.server([], { command: '/nonexistent/server' }),
+      absent: p.server([], { command: path.join(p.dir, 'none', 'server') }),
       shellish: p.server([], { command: script }),
-      folder: p.server([], { cwd: '/nonexistent' }),
+      folder: p.server([], { cwd: path.join(p.dir, 'none') }),
       within: p.server([], { command: path.join(writable, 'server') }),
       name: p.server([], { env: { 'A=B': '1' } }),
     },
@@ -87,12 +87,9 @@ void test('programs that can not be started are named', async (t) => {
   );
   const why = async (name: string) =>
     (await textOf(upstreams, `${name}__echo`)).replace(/^error: upstream server '\w+' /, '');
-  assert.equal(await why('absent'), "could not be started: '/nonexistent/server' does not exist");
+  assert.equal(await why('absent'), `could not be started: '${p.dir}/none/server' does not exist`);
   assert.match(await why('shellish'), /^could not be started: '.*script' (is neither|lies in)/);
-  assert.match(
-    await why('folder'),
-    /^could not be started: '.*' does not start in '\/nonexistent' \(ENOENT\)$/,
-  );
+  assert.match(await why('folder'), /^could not be started: '.*' does not start in '.*\/none' \(ENOENT\)$/);
   assert.match(await why('within'), /^could not be started: /);
   assert.match(await why('name'), /^could not be started: 'A=B' /);
 });

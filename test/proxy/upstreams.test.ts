@@ -125,7 +125,7 @@ void test('what is not allowed is refused without a start, whatever the server h
 void test('a server gets the fixed environment, an empty private folder and its configured values alone', async (t) => {
   const p = await place(t);
   const upstreams = p.start({
-    own: p.server([], { env: { TOKEN: 'x=y\nz', HOME: '/nonexistent' } }),
+    own: p.server([], { env: { TOKEN: 'x=y\nz', HOME: '/dev/null/home' } }),
     placed: p.server([], { cwd: p.dir }),
   });
   const facts = async (name: string) =>
@@ -138,7 +138,7 @@ void test('a server gets the fixed environment, an empty private folder and its 
   const { MARK: _mark, ...env } = own.env;
   assert.deepEqual(env, {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: '/nonexistent',
+    HOME: '/dev/null/home',
     LANG: 'C.UTF-8',
     TOKEN: 'x=y\nz',
   });

@@ -12,6 +12,7 @@ import { eachLine } from './docker-stream.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 export type UpRequest = {
+  readonly sessionId: string;
   /** Folder of ours for this session. */
   readonly folder: string;
   readonly definition: Definition;
@@ -19,6 +20,9 @@ export type UpRequest = {
   readonly socketPath: string;
   readonly dockerPath: string;
 };
+
+/** In the environment of the CLI and of all that it starts, the session's id: how what outlives it is found. */
+export const makerVariable = 'WRAPTOOL_MAKES';
 
 /** Path of the CLI's program, or null where it is not installed. */
 export function findCli(): string | null {
@@ -76,7 +80,7 @@ export async function devcontainerUp(
     detached: true,
     cwd: join(request.folder, 'empty'),
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: cliEnvironment(env, request.socketPath, tmp),
+    env: cliEnvironment(env, request, tmp),
   });
   const abort = (): void => killGroup(child);
   signal.addEventListener('abort', abort, { once: true });
@@ -108,8 +112,13 @@ async function prepareFolder(request: UpRequest, tmp: string): Promise<void> {
   );
 }
 
-function cliEnvironment(env: Env, socketPath: string, tmp: string): Record<string, string> {
-  const made: Record<string, string> = { DOCKER_HOST: `unix://${socketPath}`, TMPDIR: tmp, LANG: 'C.UTF-8' };
+function cliEnvironment(env: Env, request: UpRequest, tmp: string): Record<string, string> {
+  const made: Record<string, string> = {
+    DOCKER_HOST: `unix://${request.socketPath}`,
+    TMPDIR: tmp,
+    LANG: 'C.UTF-8',
+    [makerVariable]: request.sessionId,
+  };
   for (const name of ['PATH', 'HOME', 'USER', 'DOCKER_CONFIG']) {
     const value = env[name];
     if (value !== undefined) made[name] = value;

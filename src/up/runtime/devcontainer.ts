@@ -7,13 +7,13 @@ import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
 import { postGuard } from './container-guard.ts';
-import { devcontainerUp, findCli, upCommand } from './devcontainer-cli.ts';
+import { devcontainerUp, findCli, makerVariable, upCommand } from './devcontainer-cli.ts';
 import { containerName, definition, keeperId, mountsOf, type Definition } from './devcontainer-definition.ts';
 import { baseUnavailable, definitionFolder, ensureImage, planImage } from './devcontainer-image.ts';
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
 import { maskedEnv } from './mask.ts';
-import { withWord } from './orphans.ts';
+import { withVariable } from './orphans.ts';
 import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
 import {
   inside,
@@ -104,6 +104,7 @@ export class Devcontainer implements Runtime {
     const workspace = await workspaceMounts(spec.workspace, { make: true });
     const mounts = mountsOf(spec, workspace);
     const request = {
+      sessionId: spec.session.id,
       folder: sessionFolder(spec),
       definition: definition(await defaultDefinition(), spec, image, mounts),
       labels: labels(spec),
@@ -218,7 +219,7 @@ async function endMakers(sessionId: string): Promise<readonly string[]> {
   const lines: string[] = [];
   // Again until there is none: one may have started another just before its end.
   for (let round = 0; round < 5; round += 1) {
-    const pids = await withWord(`wraptool.id=${sessionId}`);
+    const pids = await withVariable(`${makerVariable}=${sessionId}`);
     if (pids.length === 0) break;
     for (const pid of pids) {
       const maker = await processRef(pid);

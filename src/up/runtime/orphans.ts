@@ -7,14 +7,14 @@ export async function orphans(session: string): Promise<readonly number[]> {
   return found.filter((pid) => pid !== null);
 }
 
-/** Processes of ours that have that word on their command line, such as a label that only one session has. */
-export async function withWord(word: string): Promise<readonly number[]> {
+/** Processes of ours that were started with that in their environment, such as `NAME=a value that only one has`. */
+export async function withVariable(assignment: string): Promise<readonly number[]> {
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 1 && pid !== process.pid);
   const found = await Promise.all(
     pids.map(async (pid) => {
       try {
-        const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-        return words.includes(word) && (await isOurs(pid)) ? pid : null;
+        const assigned = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+        return assigned.includes(assignment) && (await isOurs(pid)) ? pid : null;
       } catch (error) {
         if (gone.has((error as NodeJS.ErrnoException).code ?? '')) return null;
         throw error;

@@ -18,7 +18,7 @@ const run = promisify(execFile);
 /** Environment of the git that prepares and inspects repositories in tests: no config but theirs. */
 export const plainEnv = {
   PATH: process.env['PATH']!,
-  HOME: '/nonexistent',
+  HOME: '/dev/null/home',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_AUTHOR_NAME: 'a',

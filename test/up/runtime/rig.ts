@@ -180,7 +180,7 @@ export function git(cwd: string, args: readonly string[]): string {
     encoding: 'utf8',
     env: {
       PATH: process.env['PATH'],
-      HOME: '/nonexistent',
+      HOME: '/dev/null/home',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_CONFIG_COUNT: '1',
       GIT_CONFIG_KEY_0: 'safe.directory',

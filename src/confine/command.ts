@@ -1,17 +1,12 @@
 import { lstatSync } from 'node:fs';
 import { WraptoolError } from '../errors.ts';
+import { argsFd, networkFd, resolverFd, seccompFd, statusFd } from './fds.ts';
 import { checkPaths } from './paths.ts';
 import { program, systemPath } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
 import { stage } from './stage.ts';
 import { baseSystem } from './system.ts';
 import type { ConfinedCommand, ConfineSpec } from './types.ts';
-
-const argsFd = 3;
-const seccompFd = 4;
-const resolverFd = 5;
-const statusFd = 6;
-const networkFd = 7;
 
 /** Address of the resolver inside a private network, for both helpers. */
 export const privateResolver = '10.0.2.3';

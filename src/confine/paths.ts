@@ -8,7 +8,9 @@ import type { Bind, ConfineSpec } from './types.ts';
  * a link that an agent left in a writable folder would show, or make a mount point in, a place of the host.
  * Throws workspace_refused for such a link and internal for a path that is not absolute and normal.
  */
-export function checkPaths(spec: ConfineSpec): void {
+export function checkPaths(
+  spec: Pick<ConfineSpec, 'readOnly' | 'writable' | 'readOnlyOver' | 'links' | 'cwd'>,
+): void {
   const over = spec.readOnlyOver ?? [];
   const links = spec.links ?? [];
   for (const bind of [...spec.readOnly, ...spec.writable, ...over]) {

@@ -14,6 +14,8 @@ export const tetherPlace = '/dev/shm';
 export type TetherSpec = {
   /** Sources that it may not be able to name or reach, made visible at targets below `tetherPlace`. */
   readonly binds: readonly Bind[];
+  /** Files of the system that it may not write, root or not. */
+  readonly readOnly: readonly string[];
   /** Links made below `tetherPlace`: target is where the link stands, source what it says. */
   readonly links: readonly Bind[];
   /** Folders made below `tetherPlace`. */
@@ -36,6 +38,7 @@ export function tetheredCommand(spec: TetherSpec, command: readonly string[]): C
     ...['--dev-bind', '/', '/', '--perms', '1777', '--tmpfs', tetherPlace],
     ...spec.folders.flatMap((folder) => ['--dir', folder]),
     ...spec.binds.flatMap(({ source, target }) => ['--bind', source, target]),
+    ...spec.readOnly.flatMap((file) => ['--ro-bind', file, file]),
     ...spec.links.flatMap(({ source, target }) => ['--symlink', source, target]),
     '--die-with-parent',
     ...(spec.terminal ? [] : ['--new-session']),

@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkPaths } from '../../confine/paths.ts';
+import { procMasks } from '../../confine/system.ts';
 import { tetherPlace, type TetherSpec } from '../../confine/tether.ts';
 import type { Bind } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
@@ -17,24 +18,24 @@ export const manifestFile = fileURLToPath(new URL('../../../templates/manifest.s
 
 const resolver = '/etc/resolv.conf';
 
-/** Ends with wraptool, whatever else does: the container's first program reads from it. */
-export const guardFd = 8;
 /** Standard error of the harness where it is the operator's terminal; guix's own is wraptool's to read. */
-export const errorsFd = 10;
+export const errorsFd = 8;
 /** In the environment of guix and of what it has not yet turned into the container. */
 export const guixVariable = 'WRAPTOOL_GUIX';
 
 /**
- * guix makes the command PID 1. tini is that here: it reaps, ends with guix, and cannot be stopped from inside. What it
- * waits for is the end of the guard's pipe. The holder is no child that tini started, since tini would take the terminal
- * away from wraptool's own group for it and nobody would give it back.
+ * guix makes the command PID 1. tini is that here: it reaps, ends with guix, and cannot be stopped from inside. It waits
+ * for the end of a pipe that only the holder holds, not for the holder itself: tini takes the terminal away from wraptool's
+ * own group for what it starts, and nobody would give it back.
  */
 const init = [
   'command -v tini >/dev/null || { echo "tini: command not found" >&2; exit 127; }',
   'trap "" INT QUIT HUP',
-  'exec 7<&0',
-  `"$@" <&7 7<&- ${guardFd}<&- &`,
-  `exec tini -p SIGKILL -- cat <&${guardFd} >/dev/null 2>&1 7<&- ${guardFd}<&- 9<&-`,
+  'mkfifo /tmp/.init || exit 125',
+  'exec 6<>/tmp/.init 5>/tmp/.init 4</tmp/.init 6<&- 7<&0',
+  'rm /tmp/.init',
+  '"$@" <&7 4<&- 7<&- &',
+  'exec tini -p SIGKILL -- cat <&4 >/dev/null 2>&1 4<&- 5>&- 7<&- 8<&- 9<&-',
 ].join('\n');
 
 /** With nss-certs in an FHS container; programs of Guix look for certificates only where they are told. */
@@ -93,6 +94,8 @@ export function guixCommand(
     ...words('--expose', mounts.readOnly),
     ...words('--share', mounts.writable),
     ...words('--expose', mounts.readOnlyOver),
+    // uid 0 inside is the host's, and owns what /proc/sys holds.
+    ...(uid === 0 ? procMasks().map(({ source, target }) => mapping('--expose', source, target)) : []),
     ...['--', '/bin/sh', '-c', init, 'init'],
     ...holderCommand(...(options.errors ? [String(errorsFd)] : [])),
   ];

@@ -1,5 +1,5 @@
 /** A session in `guix shell --container`: our holder keeps it open and starts everything else in it. */
-import { PassThrough, type Duplex } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { isatty } from 'node:tty';
 import { findProgram } from '../../confine/program.ts';
 import type { Confined } from '../../confine/spawn.ts';
@@ -9,11 +9,11 @@ import { WraptoolError } from '../../errors.ts';
 import { processRef, signal as send, waitForEnd } from '../../supervise/process.ts';
 import { touchesTerminal } from '../attach.ts';
 import { findOnPath } from './find-program.ts';
-import { certificateEnv, guardFd, guixCommand, guixVariable, type GuixCommand } from './guix-command.ts';
+import { certificateEnv, errorsFd, guixCommand, guixVariable, type GuixCommand } from './guix-command.ts';
 import { explainGuix } from './guix-errors.ts';
 import { probeGuix } from './guix-probe.ts';
 import { endContainer, firstProcess, Said } from './guix-process.ts';
-import { connectHolder, heldSession, holderFd, proveMounts } from './held.ts';
+import { connectHolder, heldSession, proveMounts } from './held.ts';
 import { maskedEnv } from './mask.ts';
 import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
 import { withVariable } from './orphans.ts';
@@ -114,11 +114,6 @@ export class Guix implements Runtime {
     sandbox: Confined,
     said: Said,
   ): Promise<Started> {
-    const guard = (sandbox.child.stdio as readonly unknown[])[guardFd] as Duplex;
-    const socket = (sandbox.child.stdio as readonly unknown[])[holderFd] as Duplex;
-    guard.on('error', ignoreEnd);
-    // A holder that was killed leaves a container in which nothing can be started any more.
-    socket.on('close', () => guard.destroy());
     const holder = connectHolder(sandbox);
     const home = { ...(await identity(spec.home)), path: inside.home };
     await holder.verify([]);
@@ -132,6 +127,7 @@ export class Guix implements Runtime {
       { terminal: command.tether.terminal, facts, stop },
       holder,
     );
+    if (process.getuid?.() === 0 && spec.workspace.uid === 0) await proveClosed(started);
     if (command.linkLater) await linkSpelling(started, spec);
     return started;
   }
@@ -148,14 +144,27 @@ function withCertificates(spec: LaunchSpec): LaunchSpec {
   return { ...spec, env: { ...certificateEnv, ...spec.env } };
 }
 
+/** uid 0 inside is the host's: where the masks over /proc do not hold, it could write what the kernel obeys. */
+async function proveClosed(started: Started): Promise<void> {
+  const script =
+    'for f in /proc/sys/kernel/core_pattern /proc/sysrq-trigger; do [ ! -w "$f" ] || exit 1; done; exit 0';
+  if ((await quietly(started, ['/bin/sh', '-c', script])) === 0) return;
+  throw new WraptoolError('runtime_failed', 'root in the container could write to /proc/sys', {
+    hint: 'work as another user than root, or use another --runtime',
+  });
+}
+
+/** Exit code of a command whose output does not matter. */
+async function quietly(started: Started, command: readonly string[]): Promise<number> {
+  const silent = new PassThrough().resume();
+  return (await started.exec(command, { stdin: null, stdout: silent, stderr: silent })).exit;
+}
+
 /** The workspace under the name that the operator knows it by, in a folder that is private and writable. */
 async function linkSpelling(started: Started, spec: LaunchSpec): Promise<void> {
   const script = '[ -e "$1" ] || { mkdir -p -- "${1%/*}/" && ln -s -- "$2" "$1"; }';
   const { given, path } = spec.workspace;
-  const command = ['/bin/sh', '-c', script, 'sh', given, path];
-  const silent = new PassThrough().resume();
-  const running = await started.exec(command, { stdin: null, stdout: silent, stderr: silent });
-  if ((await running.exit) === 0) return;
+  if ((await quietly(started, ['/bin/sh', '-c', script, 'sh', given, path])) === 0) return;
   throw new WraptoolError('runtime_failed', `the link '${given}' could not be made in the container`, {
     hint: `name the workspace as '${path}'`,
   });
@@ -165,20 +174,14 @@ type Slot = 'inherit' | 'ignore' | 'pipe' | number;
 
 /** Only a terminal is handed on as it is, see bubblewrap.ts. Standard error is guix's own, for wraptool to read. */
 function containerStdio(): [Slot, Slot, Slot, ...Slot[]] {
-  const slots: [Slot, Slot, Slot, ...Slot[]] = [
+  return [
     isatty(0) ? 'inherit' : 'ignore',
     isatty(1) ? 'inherit' : 'ignore',
     'pipe',
-    ...Array.from({ length: guardFd - 3 }, (): Slot => 'ignore'),
-    'pipe',
+    ...Array.from({ length: errorsFd - 3 }, (): Slot => 'ignore'),
+    isatty(2) ? 2 : 'ignore',
     'pipe',
   ];
-  return isatty(2) ? [...slots, 2] : slots;
-}
-
-/** The container ended first: its exit tells, not the broken pipe. */
-function ignoreEnd(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
 }
 
 function no(reason: string, hint: string): Availability {

@@ -337,8 +337,9 @@ for (const runtime of runtimeNames) {
     });
 
     // guix shares the host's network, see guix.test.ts.
-    const own = runtime === 'guix' ? { skip: 'guix has no private network' } : needs('network-private');
-    test('a private network does not reach the host’s loopback', own, async (t) => {
+    const privateNetwork =
+      runtime === 'guix' ? { skip: 'guix has no private network' } : needs('network-private');
+    test('a private network does not reach the host’s loopback', privateNetwork, async (t) => {
       const server = createTcp((socket) => socket.end('host'));
       server.listen(0, '127.0.0.1');
       await until('the server listens', () => server.listening);

@@ -238,7 +238,7 @@ describe('guix', { timeout: 300_000, ...needs('guix') }, () => {
 
     test('of the holder, which the harness can kill, ends the session', async (t) => {
       const { rig, started, end } = await start(t);
-      const killing = sh(started, 'kill -9 2; sleep 5').catch(() => null);
+      const killing = sh(started, 'kill -9 $PPID; sleep 5').catch(() => null);
       await Promise.all([marked(rig), end, killing]);
     });
 

@@ -58,3 +58,11 @@ function refuseLinks(from: string, to: string): void {
     });
   }
 }
+
+/** Whether the operator has given a folder, or the repository in it, to a group: its new folders then are the group's too. */
+export function groupShares(folder: string): boolean {
+  return [folder, `${folder}/.git`].some((path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.isDirectory() === true && (stats.mode & 0o2000) !== 0;
+  });
+}

@@ -1,4 +1,5 @@
 import { seccompFd, statusFd } from './fds.ts';
+import { groupShares } from './paths.ts';
 import { program, systemPath } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
 import { spawnBuilt, type Confined, type SpawnOptions } from './spawn.ts';
@@ -24,6 +25,8 @@ export type TetherSpec = {
   readonly env: Readonly<Record<string, string>>;
   /** Variables that also stand on the command line, for `ps` and for a later command that looks for what is left. */
   readonly shown: Readonly<Record<string, string>>;
+  /** Folders of the host that are writable in its sandbox, for the filter on modes. */
+  readonly writable: readonly string[];
   readonly terminal: boolean;
   /** Run as this owner; only root may change it. Absent: the caller. */
   readonly user?: { readonly uid: number; readonly gid: number };
@@ -31,6 +34,7 @@ export type TetherSpec = {
 
 /** Throws confine_unavailable where a program is missing. */
 export function tetheredCommand(spec: TetherSpec, command: readonly string[]): ConfinedCommand {
+  const filter = seccompFilter({ nestedSandboxes: true, setgid: spec.writable.some(groupShares) });
   const argv = [
     // Of the terminal's signals none is for the launchers: they are the harness's.
     ...(spec.terminal ? [program('env'), '--ignore-signal=INT,QUIT'] : []),
@@ -51,9 +55,7 @@ export function tetheredCommand(spec: TetherSpec, command: readonly string[]): C
     file: argv[0]!,
     args: argv.slice(1),
     env: { PATH: systemPath, ...spec.env, TMPDIR: tetherPlace },
-    fds: [
-      { fd: seccompFd, content: new Uint8Array(seccompFilter({ nestedSandboxes: true, setgid: false })) },
-    ],
+    fds: [{ fd: seccompFd, content: new Uint8Array(filter) }],
     statusFd,
   };
 }

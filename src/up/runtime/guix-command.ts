@@ -110,6 +110,7 @@ export function guixCommand(
       folders: link.folders,
       env: environment,
       shown: { WRAPTOOL_SESSION: spec.session.name },
+      writable: mounts.writable.map(({ source }) => source),
       terminal: options.terminal,
       ...(foreign ? { user: owner } : {}),
     },

@@ -16,7 +16,7 @@ export async function probeGuix(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Availability> {
   const tether: TetherSpec = {
-    ...{ binds: [], readOnly: [], links: [], folders: [], shown: {}, terminal: false },
+    ...{ binds: [], readOnly: [], links: [], folders: [], writable: [], shown: {}, terminal: false },
     env: { ...guixSettings(env), HOME: callerHome() ?? tetherPlace },
   };
   const argv = [guix, 'shell', '--container', '--no-cwd', 'bash', '--', '/bin/sh', '-c', ':'];

@@ -7,21 +7,34 @@ import { plain } from './guix-errors.ts';
 
 const keptCharacters = 16 * 1024;
 const stopMs = 5000;
+/** No longer than this without a word. */
+const silenceMs = 2000;
 
 /**
  * What guix says until its container is there; from then on the harness could write there too, and nothing is looked at.
- * Each line is progress: of a first start, that is what is downloaded and built.
+ * Each line is progress: of a first start, that is what is downloaded and built. While guix is silent, its last one is
+ * said again with the time that has passed.
  */
 export class Said {
   #text = '';
   #over = false;
+  readonly #tick: NodeJS.Timeout;
 
   constructor(stream: Readable, progress: (line: string) => void) {
+    const began = performance.now();
+    let last = 'guix prepares the profile';
+    this.#tick = setInterval(
+      () => progress(`${last} (${Math.round((performance.now() - began) / 1000)} s)`),
+      silenceMs,
+    );
+    stream.on('close', () => clearInterval(this.#tick));
     stream.setEncoding('utf8').on('data', (piece: string) => {
       if (this.#over) return;
       this.#text = (this.#text + piece).slice(-keptCharacters);
       const line = plain(piece).trim().split('\n').at(-1)?.trim() ?? '';
-      if (line !== '') progress(line);
+      if (line === '') return;
+      last = line;
+      progress(line);
     });
   }
 
@@ -33,6 +46,7 @@ export class Said {
   }
 
   end(): void {
+    clearInterval(this.#tick);
     this.#over = true;
   }
 }

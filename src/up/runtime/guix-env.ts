@@ -4,12 +4,15 @@ import { userInfo } from 'node:os';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** Not what makes guix load code from a folder: a workspace's own environment may have set it. */
+const theirs =
+  /^(GUIX_(?!(ENVIRONMENT|PACKAGE_PATH|EXTENSIONS_PATH|BUILD_OPTIONS)$)[A-Z_]+|XDG_(CACHE|CONFIG)_HOME)$/;
+
 export function guixSettings(env: Env): Record<string, string> {
   // Untranslated: what guix says is looked up in a table.
   const made: Record<string, string> = { LC_ALL: 'C.UTF-8' };
   for (const [name, value] of Object.entries(env)) {
-    const theirs = /^GUIX_(?!ENVIRONMENT$)[A-Z_]+$/.test(name) || /^XDG_(CACHE|CONFIG)_HOME$/.test(name);
-    if (theirs && value !== undefined) made[name] = value;
+    if (theirs.test(name) && value !== undefined) made[name] = value;
   }
   return made;
 }

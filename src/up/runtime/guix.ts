@@ -29,6 +29,7 @@ import {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const stopMs = 5000;
+const installGuix = 'install Guix: https://guix.gnu.org';
 
 export class Guix implements Runtime {
   readonly name = 'guix';
@@ -43,7 +44,7 @@ export class Guix implements Runtime {
       return no(`it is for Linux, this is ${process.platform}`, 'use a Linux machine');
     const hostile = options.workspace === undefined ? [] : [options.workspace];
     const guix = await findOnPath('guix', this.#env['PATH'], hostile);
-    if (guix === null) return no('there is no "guix" on PATH', 'install Guix: https://guix.gnu.org');
+    if (guix === null) return no('there is no "guix" on PATH', installGuix);
     if (findProgram('bwrap') === null)
       return no('it needs bubblewrap to be tied to wraptool', 'install it: "guix install bubblewrap"');
     return probeGuix(guix, this.#env);
@@ -134,7 +135,8 @@ export class Guix implements Runtime {
 
   async #command(spec: LaunchSpec, workspace: WorkspaceMounts): Promise<GuixCommand> {
     const guix = await findOnPath('guix', this.#env['PATH'], [spec.workspace.path, spec.home]);
-    if (guix === null) throw new WraptoolError('runtime_unavailable', 'there is no "guix" on PATH');
+    if (guix === null)
+      throw new WraptoolError('runtime_unavailable', 'there is no "guix" on PATH', { hint: installGuix });
     const options = { env: this.#env, terminal: touchesTerminal(), errors: isatty(2) };
     return guixCommand(guix, spec, workspace, options);
   }

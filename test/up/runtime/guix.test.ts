@@ -14,9 +14,12 @@ import {
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { before, describe, test, type TestContext } from 'node:test';
 import { createRuntime } from '../../../src/up/runtime/create.ts';
+import { guixSettings } from '../../../src/up/runtime/guix-env.ts';
 import { explainGuix } from '../../../src/up/runtime/guix-errors.ts';
+import { Said } from '../../../src/up/runtime/guix-process.ts';
 import { inside, type LaunchSpec, type Started } from '../../../src/up/runtime/runtime.ts';
 import { hasRealGuix, provideGuix } from '../../support/guix.ts';
 import { needs } from '../../support/real.ts';
@@ -351,6 +354,41 @@ describe('guix’s words', () => {
       assert.equal(explained.reason, reason);
       assert.match(explained.hint, hint);
     });
+});
+
+test('of the environment guix gets its settings, and nothing from which it would load code', () => {
+  const env = {
+    GUIX_DAEMON_SOCKET: '/s',
+    GUIX_PACKAGE_PATH: '/ws',
+    GUIX_EXTENSIONS_PATH: '/ws',
+    GUIX_ENVIRONMENT: '/gnu',
+    GUIX_BUILD_OPTIONS: '-L/ws',
+    GUILE_LOAD_PATH: '/ws',
+    API_KEY: 'x',
+    XDG_CACHE_HOME: '/c',
+  };
+  assert.deepEqual(guixSettings(env), { LC_ALL: 'C.UTF-8', GUIX_DAEMON_SOCKET: '/s', XDG_CACHE_HOME: '/c' });
+});
+
+test('a guix that is silent is heard of every 2 s, until its container is there', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const heard: string[] = [];
+  const stream = new PassThrough();
+  const said = new Said(stream, (line) => heard.push(line));
+  t.mock.timers.tick(2000);
+  stream.emit('data', '\u001b[32mdownloading bash\u001b[0m\nbuilding tini\n');
+  t.mock.timers.tick(4000);
+  said.end();
+  t.mock.timers.tick(4000);
+  stream.emit('data', 'the harness could say this');
+  const began = heard.map((line) => line.replace(/\d+ s/, 'N s'));
+  assert.deepEqual(began, [
+    'guix prepares the profile (N s)',
+    'building tini',
+    'building tini (N s)',
+    'building tini (N s)',
+  ]);
+  assert.doesNotMatch(said.text, /harness/);
 });
 
 function childOf(pid: number): number {

@@ -24,6 +24,10 @@ const known: readonly (readonly [RegExp, string])[] = [
     /unknown package|package not found for version|no value specified for manifest/,
     'run "guix pull": this guix does not know a package of the manifest',
   ],
+  [
+    /^bwrap: /m,
+    'bubblewrap, which ties guix to wraptool, failed: "--runtime bubblewrap" says more; let users make namespaces, and see kernel.apparmor_restrict_unprivileged_userns',
+  ],
   [/unrecognized option/, 'run "guix pull": this guix is too old; 1.5.0 and newer work'],
   [/mkdtemp/, 'make the folder for temporary files that is named'],
   [
@@ -60,6 +64,5 @@ export function explainGuix(said: string, code: number): GuixFailure {
 
 /** Printable text: colours and control characters of build logs are left out. */
 export function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{C}\n]/gu, '');
 }

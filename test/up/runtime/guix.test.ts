@@ -11,15 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { before, describe, test, type TestContext } from 'node:test';
 import { createRuntime } from '../../../src/up/runtime/create.ts';
-import { guixSettings } from '../../../src/up/runtime/guix-env.ts';
-import { explainGuix } from '../../../src/up/runtime/guix-errors.ts';
-import { Said } from '../../../src/up/runtime/guix-process.ts';
 import { inside, type LaunchSpec, type Started } from '../../../src/up/runtime/runtime.ts';
 import { hasRealGuix, provideGuix } from '../../support/guix.ts';
 import { needs } from '../../support/real.ts';
@@ -106,7 +102,7 @@ describe('guix', { timeout: 300_000, ...needs('guix') }, () => {
       createServer((peer) => peer.end('abstract')).listen(abstract),
     ];
     t.after(() => servers.forEach((server) => server.close()));
-    await Promise.all(servers.map((server) => server.listening || once(server, 'listening')));
+    await Promise.all(servers.map(listening));
     const port = String((servers[0]!.address() as AddressInfo).port);
     const ask = async (started: Started): Promise<string[]> => {
       const said = [];
@@ -127,7 +123,7 @@ describe('guix', { timeout: 300_000, ...needs('guix') }, () => {
     const gateway = join(other.spec.socketDir, 'gateway.sock');
     const servers = [agent, gateway].map((file) => createServer((peer) => peer.end('host')).listen(file));
     t.after(() => servers.forEach((server) => server.close()));
-    await Promise.all(servers.map((server) => server.listening || once(server, 'listening')));
+    await Promise.all(servers.map(listening));
     writeFileSync(join(other.spec.session.dir, 'token'), 'secret', { mode: 0o666 });
     const { started } = await session(t, { network: 'private', ...(root ? { owner: 1500 } : {}) });
     for (const path of [agent, gateway, '/var/run/docker.sock', '/run/docker.sock', '/run/user/0/bus'])
@@ -293,103 +289,9 @@ describe('guix', { timeout: 300_000, ...needs('guix') }, () => {
   );
 });
 
-describe('guix’s words', () => {
-  for (const [said, reason, hint] of [
-    ['guix shell: error: nosuchpkg: unknown package\n', 'nosuchpkg: unknown package', /guix pull/],
-    [
-      'guix shell: error: node: package not found for version 99',
-      'node: package not found for version 99',
-      /guix pull/,
-    ],
-    [
-      "guix shell: error: failed to connect to `/var/guix/daemon-socket/socket': Connection refused",
-      "failed to connect to `/var/guix/daemon-socket/socket': Connection refused",
-      /guix-daemon/,
-    ],
-    [
-      'could not mount partition /x: ~A: ~A\nguix shell: error: statfs: /x: No such file or directory\n',
-      'statfs: /x: No such file or directory',
-      /took away a folder/,
-    ],
-    [
-      'guix shell: error: mount: mount "/a" on "/tmp/guix-directory.XXXXXX//b": Not a directory',
-      'mount: mount "/a" on "/tmp/guix-directory.XXXXXX//b": Not a directory',
-      /stands where a folder/,
-    ],
-    [
-      'guix shell: error: clone: 2114060305: Permission denied',
-      'clone: 2114060305: Permission denied',
-      /AppArmor/,
-    ],
-    [
-      'guix shell: error: cannot create container: user namespaces unavailable\nguix shell: error: is your kernel version < 3.10?',
-      'cannot create container: user namespaces unavailable; is your kernel version < 3.10?',
-      /CONFIG_USER_NS/,
-    ],
-    [
-      'guix shell: error: chdir: No such file or directory',
-      'chdir: No such file or directory',
-      /--workspace/,
-    ],
-    [
-      'guix shell: error: mkdtemp!: "/zz/guix-directory.XXXXXX": No such file or directory',
-      'mkdtemp!: "/zz/guix-directory.XXXXXX": No such file or directory',
-      /temporary files/,
-    ],
-    [
-      "guix shell: error: '*(' is not a valid regular expression: Invalid preceding regular expression",
-      "'*(' is not a valid regular expression: Invalid preceding regular expression",
-      /harness_env/,
-    ],
-    [
-      '\u001b[31mguix shell: error: tini: command not found\u001b[0m\u0007\n',
-      'tini: command not found',
-      /manifest\.scm/,
-    ],
-    ['building x.drv...\nsomething odd\n', 'something odd', /to see it alone/],
-    ['', 'guix ended with 1 and said nothing', /to see it alone/],
-  ] as const)
-    test(JSON.stringify(said), () => {
-      const explained = explainGuix(said, 1);
-      assert.equal(explained.reason, reason);
-      assert.match(explained.hint, hint);
-    });
-});
-
-test('of the environment guix gets its settings, and nothing from which it would load code', () => {
-  const env = {
-    GUIX_DAEMON_SOCKET: '/s',
-    GUIX_PACKAGE_PATH: '/ws',
-    GUIX_EXTENSIONS_PATH: '/ws',
-    GUIX_ENVIRONMENT: '/gnu',
-    GUIX_BUILD_OPTIONS: '-L/ws',
-    GUILE_LOAD_PATH: '/ws',
-    API_KEY: 'x',
-    XDG_CACHE_HOME: '/c',
-  };
-  assert.deepEqual(guixSettings(env), { LC_ALL: 'C.UTF-8', GUIX_DAEMON_SOCKET: '/s', XDG_CACHE_HOME: '/c' });
-});
-
-test('a guix that is silent is heard of every 2 s, until its container is there', (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] });
-  const heard: string[] = [];
-  const stream = new PassThrough();
-  const said = new Said(stream, (line) => heard.push(line));
-  t.mock.timers.tick(2000);
-  stream.emit('data', '\u001b[32mdownloading bash\u001b[0m\nbuilding tini\n');
-  t.mock.timers.tick(4000);
-  said.end();
-  t.mock.timers.tick(4000);
-  stream.emit('data', 'the harness could say this');
-  const began = heard.map((line) => line.replace(/\d+ s/, 'N s'));
-  assert.deepEqual(began, [
-    'guix prepares the profile (N s)',
-    'building tini',
-    'building tini (N s)',
-    'building tini (N s)',
-  ]);
-  assert.doesNotMatch(said.text, /harness/);
-});
+async function listening(server: Server): Promise<void> {
+  if (!server.listening) await once(server, 'listening');
+}
 
 function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);

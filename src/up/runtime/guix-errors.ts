@@ -64,5 +64,6 @@ export function explainGuix(said: string, code: number): GuixFailure {
 
 /** Printable text: colours and control characters of build logs are left out. */
 export function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex
   return text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{C}\n]/gu, '');
 }

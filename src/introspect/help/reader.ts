@@ -1,0 +1,216 @@
+/** The pass over a text's lines: which section a line is in, and which entry it belongs to. */
+import { isCommandName, scanCommand, scanList } from './command-line.ts';
+import { scanFlag } from './flag-line.ts';
+import { isHeading, sectionOf, type Section } from './heading.ts';
+import type { Line } from './text.ts';
+import type { FlagEntry } from './types.ts';
+import type { UsageFacts } from './usage-read.ts';
+
+type Entry =
+  | { readonly kind: 'flag'; readonly indent: number; readonly flag: OpenFlag }
+  | { readonly kind: 'command'; readonly indent: number; readonly name: string };
+
+type OpenFlag = { names: readonly string[]; value: FlagEntry['value']; description: string };
+
+const maxEntries = 5000;
+const maxDescription = 2000;
+/** A continuation stands at least so far behind its entry. */
+const minHang = 4;
+
+/** Thor puts flags in brackets, since they can be left out: `-v, [--verbose]`. Columns stay. */
+function withoutOptionalMarks(text: string): string {
+  if (!/^(?:-\w, )?\[--/.test(text)) return text;
+  return text.replace(/\[(--[a-z][^\][ ]*)\]/g, '$1').replace(/^(\S+(?:, \S+)*) /, '$1   ');
+}
+
+export class Reader {
+  readonly #facts: UsageFacts;
+  readonly #secondColumn: number | null;
+  readonly #flags: OpenFlag[] = [];
+  readonly #commands = new Map<string, string>();
+  #section: Section = 'other';
+  #entry: Entry | null = null;
+  /** Column at which the descriptions of the current list begin. */
+  #column: number | null = null;
+  /** The same, where an entry had its description on its own line. */
+  #inline: number | null = null;
+  #before: 'blank' | 'heading' | 'entry' | 'prose' = 'blank';
+  #proseIndent = 0;
+  #prose = '';
+  #list: 'commas' | 'grid' | null = null;
+
+  constructor(facts: UsageFacts, secondColumn: number | null) {
+    this.#facts = facts;
+    this.#secondColumn = secondColumn;
+  }
+
+  flags(): readonly FlagEntry[] {
+    return this.#flags;
+  }
+
+  commands(): Map<string, string> {
+    return this.#commands;
+  }
+
+  take(lines: readonly Line[], index: number): void {
+    const line = lines[index]!;
+    if (line.text === '') {
+      this.#before = 'blank';
+      return;
+    }
+    if (this.#continues(line) || this.#takeFlag(line)) return;
+    if (this.#takeHeading(lines, index) || this.#takeCommand(line, lines[index + 1])) return;
+    if (this.#describes(line)) return;
+    this.#prose = this.#before === 'prose' ? `${this.#prose.slice(-200)} ${line.text}` : line.text;
+    this.#before = 'prose';
+    this.#proseIndent = line.indent;
+  }
+
+  /** A further line of the description of the entry before. */
+  #continues({ indent, text }: Line): boolean {
+    const entry = this.#entry;
+    if (entry === null || indent < entry.indent + minHang) {
+      // Entries of right-aligned lists stand at varying indents; their descriptions don't.
+      return false;
+    }
+    if (this.#column === null || this.#column > indent) {
+      if (this.#before !== 'entry' || text.startsWith('-') || (this.#column !== null && !this.#isBare(entry)))
+        return false;
+      this.#column = indent;
+    }
+    this.#append(entry, text);
+    return true;
+  }
+
+  #isBare(entry: Entry): boolean {
+    return entry.kind === 'flag' ? entry.flag.description === '' : this.#commands.get(entry.name) === '';
+  }
+
+  #append(entry: Entry, text: string): void {
+    if (entry.kind === 'flag') {
+      const { flag } = entry;
+      if (flag.description.length < maxDescription)
+        flag.description = flag.description === '' ? text : `${flag.description} ${text}`;
+    } else if (this.#commands.get(entry.name) === '') this.#commands.set(entry.name, text);
+  }
+
+  /** tsc writes the description below the name, at the same indent. */
+  #describes({ indent, text }: Line): boolean {
+    const entry = this.#entry;
+    if (entry?.kind !== 'flag' || this.#before !== 'entry' || indent !== entry.indent) return false;
+    this.#append(entry, text);
+    return true;
+  }
+
+  #takeFlag({ indent, text: written }: Line): boolean {
+    const text = withoutOptionalMarks(written);
+    if (!text.startsWith('-') || this.#section === 'examples') return false;
+    if (/^--?(?: {2}|$)/.test(text)) {
+      // The terminator, or standard input: in the list, but no flag.
+      this.#entry = null;
+      this.#before = 'entry';
+      return true;
+    }
+    // A sentence that was wrapped before a flag's name.
+    if (this.#before === 'prose' && this.#proseIndent === indent) return false;
+    const split = this.#secondColumn === null ? -1 : this.#secondColumn - indent;
+    const twice = split > 0 && text[split] === '-' && text[split - 1] === ' ';
+    const offset = this.#inline === null || twice ? null : this.#inline - indent;
+    const first = scanFlag(twice ? text.slice(0, split).trimEnd() : text, offset);
+    if (first === null) return false;
+    this.#addFlag(first, indent);
+    if (first.at !== null) this.#column = this.#inline = indent + first.at;
+    if (twice) {
+      const second = scanFlag(text.slice(split), null);
+      if (second !== null) this.#addFlag(second, indent);
+    }
+    this.#before = 'entry';
+    this.#list = null;
+    return true;
+  }
+
+  #addFlag({ names, value, description }: FlagEntry, indent: number): void {
+    const flag = { names, value, description };
+    if (names.length > 0 && this.#flags.length < maxEntries) this.#flags.push(flag);
+    this.#entry = { kind: 'flag', indent, flag };
+  }
+
+  #takeHeading(lines: readonly Line[], index: number): boolean {
+    const { indent, text } = lines[index]!;
+    if (this.#list !== null && scanList(text, this.#list) !== null && indent > 0) return false;
+    const afterBlank = this.#before === 'blank';
+    let after = index + 1;
+    while (after < lines.length && after < index + 4 && lines[after]!.text === '') after++;
+    const found = lines[after];
+    const next = found && found.text !== '' ? { ...found, apart: after > index + 1 } : null;
+    if (!isHeading(text, { indent, afterBlank, next })) return false;
+    // The end of a sentence over several lines: its beginning says what follows, too.
+    const lead = this.#before === 'prose' ? `${this.#prose} ` : '';
+    this.#section = sectionOf(`${lead}${text}`.replace(/:$/, ''));
+    this.#entry = null;
+    this.#column = this.#inline = null;
+    this.#list = null;
+    this.#before = 'heading';
+    return true;
+  }
+
+  #takeCommand({ indent, text }: Line, next: Line | undefined): boolean {
+    const section = this.#section;
+    if (section === 'positional') return this.#takeChoice(indent, text);
+    const certain = section === 'commands';
+    if (!certain && !(section === 'other' && this.#facts.takesCommand && indent > 0)) return false;
+    const list = certain ? scanList(text, this.#list) : null;
+    if (list !== null) {
+      this.#list = list.kind;
+      for (const name of list.names) this.#addCommand(name, '');
+      this.#before = 'entry';
+      return true;
+    }
+    const column = this.#column === null ? null : this.#column - indent;
+    const found = scanCommand(text, this.#facts.program, column);
+    // A single letter with an explanation is a key to press.
+    if (found === null || found.name.length < 2) return false;
+    if (found.at === null && !(certain && this.#standsAlone(indent, next))) return false;
+    this.#addCommand(found.name, found.description);
+    this.#entry = { kind: 'command', indent, name: found.name };
+    if (found.at !== null) this.#column = indent + found.at;
+    this.#before = 'entry';
+    return true;
+  }
+
+  /** Whether a bare name is an entry: not where a sentence goes on below it. */
+  #standsAlone(indent: number, next: Line | undefined): boolean {
+    if (this.#before === 'prose') return false;
+    if (next === undefined || next.text === '' || next.indent !== indent) return true;
+    return next.text.startsWith('-') || scanCommand(next.text, this.#facts.program, null) !== null;
+  }
+
+  /** argparse lists subcommands below `{a,b}` among the positional arguments. */
+  #takeChoice(indent: number, text: string): boolean {
+    const braces = /^\{([^{}]{1,2000})\}/.exec(text);
+    if (braces) {
+      for (const name of braces[1]!.split(',')) if (isCommandName(name)) this.#addCommand(name, '');
+      this.#before = 'entry';
+      return true;
+    }
+    if (/^(?:<?(?:sub)?command>?|COMMAND)$/i.test(text)) {
+      this.#section = 'commands';
+      this.#before = 'heading';
+      return true;
+    }
+    const found = scanCommand(text, [], null);
+    if (found === null || !(this.#facts.choices.has(found.name) || this.#commands.has(found.name)))
+      return false;
+    this.#commands.set(found.name, found.description);
+    this.#entry = { kind: 'command', indent, name: found.name };
+    if (found.at !== null) this.#column = indent + found.at;
+    this.#before = 'entry';
+    return true;
+  }
+
+  #addCommand(name: string, description: string): void {
+    const known = this.#commands.get(name);
+    if (known === undefined ? this.#commands.size < maxEntries : known === '')
+      this.#commands.set(name, description);
+  }
+}

@@ -1,0 +1,262 @@
+/** What the forms of a usage say: flags that stand in them, subcommands that stand first, whether there are commands. */
+import { scanName } from './flag-line.ts';
+import { closing } from './text.ts';
+import type { FlagEntry, FlagValue } from './types.ts';
+import type { Usage } from './usage.ts';
+
+export type UsageFacts = {
+  /** Words of the program itself: `git remote`. */
+  readonly program: readonly string[];
+  readonly subcommands: readonly string[];
+  readonly flags: readonly FlagEntry[];
+  /** A place where a command is expected: `<command>`, `COMMAND`. */
+  readonly takesCommand: boolean;
+  /** Words to choose from in braces, as argparse writes them. */
+  readonly choices: ReadonlySet<string>;
+};
+
+/** A word with an underscore is an operand's name. */
+const literal = /^[a-z0-9][A-Za-z0-9.-]*$/;
+const commandWord =
+  /^[[<{]*(?:sub-?)?(?:commands?|cmd|verb|action|function|object|operation|topic|service)(?:[ _-]?name)?[\]>}.]*$/i;
+
+export function readUsage({ forms, definitions, explained }: Usage): UsageFacts {
+  const parsed = forms.map((form) => items(form));
+  const program = programWords(parsed);
+  const subcommands: string[] = [];
+  const flags: FlagEntry[] = [];
+  let takesCommand = false;
+  const choices = new Set<string>();
+  const rests = parsed.map((form) => form.slice(commonLength(form, program)));
+  const direct = directForms(rests);
+  for (const [index, rest] of rests.entries()) {
+    const head = readHead(rest, forms.length, direct, definitions);
+    subcommands.push(...head.subcommands);
+    for (const choice of head.choices) choices.add(choice);
+    if (!explained.has(index)) flags.push(...head.flags);
+    takesCommand ||= head.takesCommand;
+  }
+  for (const [name, body] of definitions) if (/OPTION|FLAG/.test(name)) flags.push(...abbreviated(body));
+  return { program, subcommands: [...new Set(subcommands)], flags, takesCommand, choices };
+}
+
+/** How many forms name a command first; forms of `[--quiet] add`, too, where they name several. */
+function directForms(rests: readonly (readonly Item[])[]): number {
+  const direct = rests.filter(([first]) => first !== undefined && namesCommand(first)).length;
+  const behindFlags = new Set(
+    rests
+      .map((rest) => rest.find(({ text }) => !/^\[\s*-/.test(text))?.text ?? '')
+      .filter((text) => literal.test(text)),
+  );
+  return Math.max(direct, behindFlags.size >= 3 ? behindFlags.size : 0);
+}
+
+function namesCommand({ text, bracket }: Item): boolean {
+  return bracket ? alternatives(text).some((word) => literal.test(word)) : literal.test(text);
+}
+
+/** A word or a whole bracket of a form. */
+type Item = { readonly text: string; readonly bracket: boolean };
+
+const maxItems = 400;
+
+function items(form: string): Item[] {
+  const out: Item[] = [];
+  let at = 0;
+  let balanced = true;
+  while (at < form.length && out.length < maxItems) {
+    if (form[at] === ' ') {
+      at++;
+      continue;
+    }
+    let end = at;
+    const bracket = '[({'.includes(form[at]!);
+    while (end < form.length && form[end] !== ' ') {
+      const close: number = balanced && '[<{('.includes(form[end]!) ? closing(form, end) : end + 1;
+      balanced &&= close >= 0;
+      end = close < 0 ? end + 1 : close;
+    }
+    out.push({ text: form.slice(at, end), bracket });
+    at = end;
+  }
+  return out;
+}
+
+/** The literal words that all forms begin with; of a single form all that it begins with. */
+function programWords(forms: readonly (readonly Item[])[]): string[] {
+  const [first, ...others] = forms;
+  if (!first) return [];
+  const words = [first[0]?.text ?? ''];
+  for (const item of first.slice(1)) {
+    if (item.bracket || !literal.test(item.text) || words.length > 4) break;
+    words.push(item.text);
+  }
+  const shared = Math.min(
+    words.length,
+    ...others.map((form) => commonLength(form, words)).filter((n) => n > 0),
+  );
+  return words.slice(0, Math.max(1, shared));
+}
+
+function commonLength(form: readonly Item[], words: readonly string[]): number {
+  let length = 0;
+  while (length < words.length && form[length]?.text === words[length]) length++;
+  return length;
+}
+
+type Head = {
+  readonly subcommands: string[];
+  readonly flags: FlagEntry[];
+  readonly choices: string[];
+  takesCommand: boolean;
+};
+
+/** Reads a form up to its first operand: what stands behind a subcommand belongs to that. */
+function readHead(
+  rest: readonly Item[],
+  formCount: number,
+  direct: number,
+  definitions: ReadonlyMap<string, string>,
+): Head {
+  const head: Head = { subcommands: [], flags: [], choices: [], takesCommand: false };
+  let operands = 0;
+  for (let index = 0; index < rest.length; index++) {
+    const { text, bracket } = rest[index]!;
+    if (operands === 0 && commandWord.test(text)) {
+      head.takesCommand = true;
+      if (!definitions.has(text)) operands++;
+    }
+    if (text.startsWith('-') || /^[[({]\s*-/.test(text)) {
+      index += readFlag(rest, index, head.flags);
+      // `--install [-s] [DIR]`: the rest of the form is about that flag.
+      if (!bracket && formCount > 1) return head;
+      continue;
+    }
+    const inside = bracket ? alternatives(text) : [];
+    if (operands > 0 || isPlaceholder(text)) continue;
+    if (!bracket && literal.test(text)) {
+      const first = index === 0 || direct >= 2;
+      if (formCount > 1 && first) head.subcommands.push(text);
+      return head;
+    }
+    const optional = formCount > 1 && direct >= 2 ? /^\[\s*([a-z][a-z0-9-]*)(?:\s|\])/.exec(text) : null;
+    if (inside.length >= 2 && (inside.length >= 3 || formCount > 1 || text.startsWith('{'))) {
+      const words = inside.filter((word) => literal.test(word));
+      const separate = text.includes(',') ? head.choices : head.subcommands;
+      separate.push(...words);
+      if (words.length > 0) return head;
+    } else if (optional) {
+      head.subcommands.push(optional[1]!);
+      return head;
+    }
+    const defined = definitions.get(text.replace(/[[\]{}]/g, '').trim());
+    if (defined !== undefined) {
+      head.subcommands.push(...alternatives(defined).filter((word) => literal.test(word)));
+      return head;
+    }
+    operands++;
+  }
+  return head;
+}
+
+/** `[OPTIONS]`, `[<options>]`, `[-flags]`, `[+toolchain]`: no operand. */
+function isPlaceholder(text: string): boolean {
+  return (
+    /^[[<]+\s*[+-]?(?:[a-z]+[ -])?(?:options?|opts|flags?|args|switches)\b/i.test(text) ||
+    /^\[\s*\+/.test(text)
+  );
+}
+
+/** `{a|b|c}`, `[a | b]`, `{a,b}`: the words between, where each is one. */
+function alternatives(text: string): string[] {
+  const end = '[({'.includes(text[0] ?? ' ') ? closing(text, 0) : -1;
+  if (end < 0) return [];
+  const inside = text.slice(1, end - 1);
+  const parts = inside.includes('|') ? inside.split('|') : text[0] === '{' ? inside.split(',') : [];
+  const words = parts.map((part) => part.trim());
+  return words.every((part) => /^(?:[A-Za-z0-9][\w.-]*|<[^<>]*>|\[[^[\]]*\])$/.test(part)) ? words : [];
+}
+
+/** Adds the flags of a bracket or a bare flag; how many further items are its value. */
+function readFlag(rest: readonly Item[], index: number, flags: FlagEntry[]): number {
+  const { text } = rest[index]!;
+  const next = rest[index + 1];
+  if (text.startsWith('-')) {
+    const takes = next !== undefined && !next.bracket && /^[A-Z<]|^[a-z]+$/.test(next.text);
+    flags.push(...flagsOf(takes ? `${text} ${next.text}` : text));
+    return takes ? 1 : 0;
+  }
+  const end = closing(text, 0);
+  if (end > 0) for (const part of splitTop(text.slice(1, end - 1))) flags.push(...flagsOf(part.trim()));
+  return 0;
+}
+
+/** Parts between the bars that stand outside of brackets. */
+function splitTop(text: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if ('[<{('.includes(char)) depth++;
+    else if (']>})'.includes(char)) depth--;
+    else if (char === '|' && depth === 0) {
+      parts.push(text.slice(from, at));
+      from = at + 1;
+    }
+  }
+  return [...parts, text.slice(from)];
+}
+
+/** One alternative: a flag with its value, or letters behind one dash. */
+function flagsOf(part: string): FlagEntry[] {
+  if (part.startsWith('[') || part.startsWith('(')) {
+    const end = closing(part, 0);
+    if (end !== part.length || !part.includes('-')) return [];
+    return splitTop(part.slice(1, end - 1)).flatMap((one) => flagsOf(one.trim()));
+  }
+  const name = scanName(part, 0);
+  if (name === null) return [];
+  const [first = ''] = name.names;
+  const rest = part.slice(name.end);
+  if (/^-(?:options?|opts|flags?|switches)$/.test(first)) return [];
+  if (rest === '' && isCluster(first))
+    return [...first.slice(1)].map((letter) => entry([`-${letter}`], 'none'));
+  if (/^\[-[a-z-]+\]$/.test(rest))
+    return [entry(name.names, 'none'), entry([first + rest.slice(1, -1)], 'none')];
+  return [entry(name.names, valueOf(rest))];
+}
+
+function entry(names: readonly string[], value: FlagValue): FlagEntry {
+  return { names, value, description: '' };
+}
+
+function valueOf(rest: string): FlagValue {
+  const text = rest.trim().replace(/^\.\.\./, '');
+  if (text === '' || text.startsWith('|') || text.startsWith(',')) return 'none';
+  if (rest.startsWith('[') || rest.startsWith('[=')) return 'optional';
+  return text.startsWith('[') && text.endsWith(']') && closing(text, 0) === text.length
+    ? 'optional'
+    : 'required';
+}
+
+/** Letters that each are a flag, and no word: mixed case, digits, or in the order of the alphabet. */
+function isCluster(name: string): boolean {
+  if (name.length < 3 || name.startsWith('--')) return false;
+  const letters = [...name.slice(1)];
+  if (new Set(letters).size !== letters.length || letters.includes('-')) return false;
+  const mixed = letters.slice(1).some((letter) => letter !== letter.toLowerCase()) || /\d/.test(name);
+  return mixed || letters.every((letter, at) => at === 0 || letters[at - 1]! < letter);
+}
+
+/** `-s[tatistics] | -f[amily] { inet | inet6 } | -4`: a short name, the whole one, and the value. */
+function abbreviated(body: string): FlagEntry[] {
+  const end = '[{'.includes(body[0] ?? ' ') ? closing(body, 0) : -1;
+  const inside = end > 0 ? body.slice(1, end - 1) : body;
+  return splitTop(inside).flatMap((part) => {
+    const text = part.trim();
+    const short = /^(-[A-Za-z]+)\[([a-z-]+)\]/.exec(text);
+    if (!short) return flagsOf(text);
+    return [entry([short[1]!, short[1]! + short[2]!], valueOf(` ${text.slice(short[0].length).trim()}`))];
+  });
+}

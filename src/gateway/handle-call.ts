@@ -1,6 +1,7 @@
 /** The path of one call, and nothing else: cwd → policy → log → executor → log → response. It only calls the stages. */
 import { WraptoolError } from '../errors.ts';
 import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
+import type { Introspector } from '../introspect/introspect.ts';
 import type { Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { nearestAllowed } from '../policy/nearest.ts';
@@ -10,6 +11,7 @@ import type { Active, ActiveTool } from './active.ts';
 import { callUpstream } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
+import { availableFrom } from './available.ts';
 import { discover } from './discover.ts';
 import { fitToClient } from './fit.ts';
 import { findTool } from './offered.ts';
@@ -28,6 +30,7 @@ export type Stages = {
   readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
+  readonly introspector: Introspector;
   readonly fault: (error: unknown) => void;
 };
 
@@ -106,7 +109,12 @@ async function ownTool(
   name: string,
   { args, caller, options }: Call,
 ): Promise<ToolResult> {
-  if (name === 'wraptool_discover') return discover(active.snapshot, stages.upstreams.status(), active.scrub);
+  if (name === 'wraptool_discover')
+    return discover(
+      active,
+      availableFrom(stages.introspector, active, stages.fault),
+      stages.upstreams.status(),
+    );
   const request = readRequest(args);
   if (typeof request === 'string')
     return errorResult(`DENIED: the request is malformed: ${request}`, {

@@ -8,8 +8,9 @@ import { gitGuard } from '../executor/guards/git.ts';
 import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
 import type { Upstreams } from '../proxy/types.ts';
+import { createIntrospector } from '../introspect/introspect.ts';
 import { openLog, type Log } from '../log/append.ts';
-import { sessionsDir, stateDir } from '../paths.ts';
+import { cacheDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
 import { activate, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
 import { handleCall, type Stages } from './handle-call.ts';
@@ -142,7 +143,7 @@ async function open(options: ServeOptions, core: Core, end: () => Promise<void>)
 }
 
 function assemble(
-  { mode, spawner, fault }: ServeOptions,
+  { mode, spawner, env, fault }: ServeOptions,
   current: { readonly active: Active },
   log: Log,
   upstreams: Upstreams,
@@ -154,6 +155,11 @@ function assemble(
     executor: createExecutor({ spawner, scrub, guards: { git: gitGuard } }),
     upstreams,
     repeats: createRepeats(log.dir),
+    introspector: createIntrospector({
+      spawner,
+      cacheDir: path.join(cacheDir(env), 'introspect'),
+      home: homeDir(env),
+    }),
     requests: createRequestBook(log, mode.kind === 'session' ? mode.session.name : null),
     fault,
   };

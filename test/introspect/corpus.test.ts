@@ -30,7 +30,7 @@ const precision = ({ hits, found }: Score) => (found === 0 ? 1 : hits / found);
 const recall = ({ hits, truth }: Score) => (truth === 0 ? 1 : hits / truth);
 
 function score(truth: ReadonlySet<string>, found: ReadonlySet<string>): Score {
-  return { hits: truth.intersection(found).size, truth: truth.size, found: found.size };
+  return { hits: [...truth].filter((name) => found.has(name)).length, truth: truth.size, found: found.size };
 }
 
 function add(to: Score, from: Score): void {

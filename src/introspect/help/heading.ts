@@ -51,7 +51,11 @@ export function isHeading(text: string, around: Around): boolean {
     .trim()
     .toLowerCase();
   if (/\b(?:commands|options|flags|arguments)$/.test(lower) && lower.split(' ').length <= 5) return true;
-  return !next.apart && (next.indent > around.indent || (next.text.startsWith('-') && lower.split(' ').length <= 5)) && !text.endsWith('.');
+  return (
+    !next.apart &&
+    (next.indent > around.indent || (next.text.startsWith('-') && lower.split(' ').length <= 5)) &&
+    !text.endsWith('.')
+  );
 }
 
 function isCapitals(text: string): boolean {

@@ -19,7 +19,7 @@ const minHang = 4;
 
 /** Thor puts flags in brackets, since they can be left out: `-v, [--verbose]`. Columns stay. */
 function withoutOptionalMarks(text: string): string {
-  if (!/^(?:-\w, )?\[--/.test(text)) return text;
+  if (!/^(?:-\w, )?\[--[^\][ ]+\](?:, \[--[^\][ ]+\])*(?: {2}|$)/.test(text)) return text;
   return text.replace(/\[(--[a-z][^\][ ]*)\]/g, '$1').replace(/^(\S+(?:, \S+)*) /, '$1   ');
 }
 

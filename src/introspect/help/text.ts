@@ -3,13 +3,13 @@
 export type Line = { readonly indent: number; readonly text: string };
 
 /** The longest real texts are far below; what is beyond is not read. Characters. */
-const maxText = 1024 * 1024;
+export const maxText = 1024 * 1024;
 const maxLine = 2000;
 const maxLines = 20_000;
 
 /** CSI and OSC sequences, and the shorter ones. */
-// eslint-disable-next-line no-control-regex
 const escapes =
+  // eslint-disable-next-line no-control-regex
   /\u001b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|[ -/]{0,4}[0-~])/g;
 // eslint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

@@ -5,6 +5,7 @@ import { registeredName } from '../proxy/names.ts';
 import type { ServerStatus } from '../proxy/types.ts';
 import type { Active } from './active.ts';
 import type { ToolResult } from './core.ts';
+import type { ReadHelp } from './described.ts';
 import { jsonResult } from './results.ts';
 
 export const discoverTool = {
@@ -22,19 +23,21 @@ const maxAvailable = 500;
 
 type Entry = { allowed: string[]; available: Record<string, string>; note?: string };
 
-/** The subcommands that a tool's own help lists, with their descriptions; empty where that is not known. */
-export type Available = (tool: string) => Promise<Readonly<Record<string, string>>>;
-
-/** Per tool: allowed subcommands, those of its help that could be asked for, and a note where nothing is allowed. */
+/**
+ * Per tool: allowed subcommands, those of its help that could be asked for, and a note where nothing is allowed.
+ * `readHelp` gives null for a tool whose help is not known.
+ */
 export async function discover(
   { snapshot: { config, policy }, scrub }: Active,
-  available: Available,
+  readHelp: ReadHelp,
   servers: readonly ServerStatus[],
 ): Promise<ToolResult> {
   const names = Object.keys(config.tools).toSorted();
-  const listed = await Promise.all(names.map(available));
+  const helps = await Promise.all(names.map(readHelp));
   const tools = Object.fromEntries(
-    names.map((tool, index) => [tool, aboutTool(policy, tool, listed[index] ?? {}, scrub)] as const),
+    names.map(
+      (tool, index) => [tool, aboutTool(policy, tool, helps[index]?.subcommands ?? {}, scrub)] as const,
+    ),
   );
   const upstream = Object.fromEntries(servers.map((status) => [status.server, aboutServer(status, scrub)]));
   return jsonResult(servers.length === 0 ? { tools } : { tools, mcp_servers: upstream });

@@ -1,7 +1,6 @@
 /** The path of one call, and nothing else: cwd → policy → log → executor → log → response. It only calls the stages. */
 import { WraptoolError } from '../errors.ts';
 import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
-import type { Introspector } from '../introspect/introspect.ts';
 import type { Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { nearestAllowed } from '../policy/nearest.ts';
@@ -11,11 +10,11 @@ import type { Active, ActiveTool } from './active.ts';
 import { callUpstream } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
-import { availableFrom } from './available.ts';
 import { discover } from './discover.ts';
 import { fitToClient } from './fit.ts';
 import { findTool } from './offered.ts';
 import { finishCall, logDecided, logReceived } from './records.ts';
+import type { HelpReader } from './help.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
@@ -30,9 +29,12 @@ export type Stages = {
   readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
-  readonly introspector: Introspector;
+  readonly help: HelpReader;
   readonly fault: (error: unknown) => void;
 };
+
+/** How long `wraptool_discover` waits for programs to print their help; the next answer has what came later. */
+const discoverPatienceMs = 5000;
 
 type Args = Readonly<Record<string, unknown>>;
 type Call = {
@@ -110,11 +112,7 @@ async function ownTool(
   { args, caller, options }: Call,
 ): Promise<ToolResult> {
   if (name === 'wraptool_discover')
-    return discover(
-      active,
-      availableFrom(stages.introspector, active, stages.fault),
-      stages.upstreams.status(),
-    );
+    return discover(active, stages.help.within(active, discoverPatienceMs), stages.upstreams.status());
   const request = readRequest(args);
   if (typeof request === 'string')
     return errorResult(`DENIED: the request is malformed: ${request}`, {

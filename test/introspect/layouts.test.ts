@@ -224,6 +224,107 @@ Commands:
     flags: ['-d', '-E', '-I', '-i', '-n', '-v', '-a=', '-s='],
   },
   {
+    what: 'kong: the description of a command hangs below it',
+    text: `Usage: app <command> [flags]
+
+Flags:
+  -h, --help     Show context-sensitive help.
+      --debug    Enable debug mode.
+
+Commands:
+  rm <path> ... [flags]
+    Remove files.
+
+  ls [<path> ...] [flags]
+    List paths.
+
+Run "app <command> --help" for more information on a command.
+`,
+    subcommands: { rm: 'Remove files.', ls: 'List paths.' },
+    flags: ['-h,--help', '--debug'],
+  },
+  {
+    what: 'urfave/cli: an operand behind each name, categories among the commands',
+    text: `NAME:
+   greet - says it
+
+USAGE:
+   greet [global options] command [command options] [arguments...]
+
+COMMANDS:
+   add, a   add a task
+   help, h  Shows a list of commands or help for one command
+
+   template actions:
+     render, r  render one
+
+GLOBAL OPTIONS:
+   --lang value, -l value  language (default: "english")
+   --help, -h              show help
+`,
+    subcommands: {
+      add: 'add a task',
+      help: 'Shows a list of commands or help for one command',
+      render: 'render one',
+    },
+    flags: ['-l,--lang=', '-h,--help'],
+  },
+  {
+    what: 'typer: sections in frames, names and types in columns of their own',
+    text: `
+ Usage: typ [OPTIONS] COMMAND [ARGS]...
+
+╭─ Options ───────────────────────╮
+│ *  --name   -n      TEXT  Who [required]  │
+│    --force                Do not ask      │
+│    --help                 Show this       │
+╰─────────────────────────────────╯
+╭─ Commands ──────────────────────╮
+│ create   Create a user.                   │
+│ delete   Delete a user.                   │
+╰─────────────────────────────────╯
+`,
+    subcommands: { create: 'Create a user.', delete: 'Delete a user.' },
+    flags: ['-n,--name=', '--force', '--help'],
+  },
+  {
+    what: 'Symfony Console: one letter given more than once, names with colons',
+    text: `Usage:
+  command [options] [arguments]
+
+Options:
+  -h, --help            Display help for the given command
+      --ansi|--no-ansi  Force (or disable --no-ansi) ANSI output
+  -v|vv|vvv, --verbose  Increase the verbosity of messages
+
+Available commands:
+  about        Shows a short information
+ cache
+  cache:clear  Clears it
+`,
+    subcommands: { about: 'Shows a short information', 'cache:clear': 'Clears it' },
+    flags: ['-h,--help', '--ansi', '--no-ansi', '-v,--verbose'],
+  },
+  {
+    what: 'a usage in several parts, flags among its words',
+    text: `Usage:\tnet ns list
+\tnet ns add NAME
+\tnet [-all] ns delete [NAME]
+
+\tnet ns { show | flush } [ proxy ]
+`,
+    subcommands: { list: '', add: '', delete: '', show: '', flush: '' },
+    flags: ['-all'],
+  },
+  {
+    what: 'a number in place of a letter is no flag, and no letters',
+    text: `Usage: fold [-WIDTH] [-bs] [FILE]
+ -<signal>, -s, --signal <signal>
+                 which signal
+`,
+    flags: ['-s,--signal=', '-b'],
+  },
+  {
     what: 'patterns are no flags',
     text: `Options:
   --enable-FEATURE   switch FEATURE on

@@ -35,6 +35,8 @@ export function scanFlag(text: string, column: number | null): ScannedFlag | nul
     at = next;
   }
   if (!endsHere(text, at)) return null;
+  const typed = typeColumn(text, at);
+  if (typed !== null) [at, value] = [typed, 'required'];
   const start = descriptionStart(text, at);
   return {
     names: [...new Set(names)],
@@ -42,6 +44,15 @@ export function scanFlag(text: string, column: number | null): ScannedFlag | nul
     description: text.slice(start),
     at: start < text.length ? start : null,
   };
+}
+
+/** A type in a column of its own, `--name   TEXT  Who`: where that column ends. */
+function typeColumn(text: string, at: number): number | null {
+  const found =
+    /^ {2,}(?:TEXT|INTEGER|FLOAT|PATH|FILE|DIRECTORY|FILENAME|UUID|BOOLEAN|DATETIME|\[[A-Za-z0-9-]+(?:\|[A-Za-z0-9-]+)+\])(?: RANGE)?(?= {2}|$)/.exec(
+      text.slice(at, at + 200),
+    );
+  return found ? at + found[0].length : null;
 }
 
 type Name = { readonly names: readonly string[]; readonly end: number };
@@ -57,6 +68,10 @@ export function scanName(text: string, at: number): Name | null {
   const from = text[at + 1] === '-' ? at + 2 : at + 1;
   const first = text[from];
   if (first === '[' || first === '(') return negatable(text, at, from);
+  if (first === '<') {
+    const end = closing(text, from);
+    return end < 0 ? null : { names: [], end };
+  }
   if (first === undefined || first === ' ') return null;
   if (!nameStart.test(first)) return punctuation(text, at, from);
   let end = from + 1;
@@ -111,9 +126,17 @@ function scanOperand(text: string, at: number, column: number | null, names: rea
   if (char === '#' && names[0]?.length === 2) return glued(text, at);
   if (char === ',' && text[at + 1] === '<') return glued(text, at);
   if (char === '/' && text[at + 1] !== '-' && !isSpace(text[at + 1])) return glued(text, at);
+  // `-v|vv|vvv` is one letter, given more than once.
+  if (char === '|' && names[0]?.length === 2 && text[at + 1] === names[0][1]) return repeated(text, at);
   if (text.startsWith('...', at)) return scanOperand(text, at + 3, column, names);
   if (char === ' ' && !isSpace(text[at + 1])) return spaced(text, at + 1, column) ?? none;
   return none;
+}
+
+function repeated(text: string, at: number): Operand {
+  let end = at;
+  while (end < text.length && !' ,'.includes(text[end]!)) end++;
+  return { end, value: 'none' };
 }
 
 function assigned(text: string, at: number): Operand {
@@ -213,6 +236,7 @@ function words(text: string, at: number, column: number | null): Operand | null 
   const bare = first.text.replace(/,$/, '');
   const end = first.end - (first.text.length - bare.length);
   if (bare !== first.text) return capitals.test(bare) || text[first.end + 1] === '-' ? { end, value } : null;
+  if (first.end === text.length && /^[A-Za-z][\w-]*=[[{<]/.test(first.text)) return { end, value };
   if (!word.test(first.text) || first.text === 'or') return null;
   if (gap) return { end, value };
   if (first.end === text.length) return /^[A-Z][a-z]/.test(first.text) ? null : { end, value };

@@ -59,20 +59,25 @@ export class Reader {
       return;
     }
     if (this.#continues(line) || this.#takeFlag(line)) return;
-    if (this.#takeHeading(lines, index) || this.#takeCommand(line, lines[index + 1])) return;
+    const next = lines[index + 1];
+    if (this.#isSibling(line) && this.#takeCommand(line, next)) return;
+    if (this.#takeHeading(lines, index) || this.#takeCommand(line, next)) return;
     if (this.#describes(line)) return;
     this.#prose = this.#before === 'prose' ? `${this.#prose.slice(-200)} ${line.text}` : line.text;
-    this.#before = 'prose';
+    // With a gap in it, it is an entry of some other kind.
+    const sentence = !line.text.includes('  ');
+    if (!sentence && this.#entry !== null && line.indent <= this.#entry.indent) this.#entry = null;
+    this.#before = sentence ? 'prose' : 'entry';
     this.#proseIndent = line.indent;
   }
 
   /** A further line of the description of the entry before. */
   #continues({ indent, text }: Line): boolean {
     const entry = this.#entry;
-    if (entry === null || indent < entry.indent + minHang) {
-      // Entries of right-aligned lists stand at varying indents; their descriptions don't.
-      return false;
-    }
+    if (entry === null) return false;
+    // Right below its name a description needs no more than an indent of its own.
+    const below = this.#before === 'entry' && this.#isBare(entry) && !text.startsWith('-');
+    if (indent < entry.indent + (below ? 2 : minHang)) return false;
     if (this.#column === null || this.#column > indent) {
       if (this.#before !== 'entry' || text.startsWith('-') || (this.#column !== null && !this.#isBare(entry)))
         return false;
@@ -80,6 +85,12 @@ export class Reader {
     }
     this.#append(entry, text);
     return true;
+  }
+
+  /** In a list of commands, at the indent of the one before: the next of them rather than a heading. */
+  #isSibling({ indent, text }: Line): boolean {
+    const same = this.#entry?.kind === 'command' && this.#entry.indent === indent;
+    return this.#section === 'commands' && same && !text.endsWith(':');
   }
 
   #isBare(entry: Entry): boolean {
@@ -118,8 +129,12 @@ export class Reader {
     const offset = this.#inline === null || twice ? null : this.#inline - indent;
     const first = scanFlag(twice ? text.slice(0, split).trimEnd() : text, offset);
     if (first === null) return false;
+    // A sentence that was wrapped before a flag's name has no gap behind it.
+    const gap = first.at !== null && text.startsWith('  ', first.at - 2);
+    if (this.#before === 'prose' && this.#proseIndent === indent && !gap) return false;
     this.#addFlag(first, indent);
-    if (first.at !== null) this.#column = this.#inline = indent + first.at;
+    if (first.at !== null) this.#column = indent + first.at;
+    if (first.at !== null && gap) this.#inline = indent + first.at;
     if (twice) {
       const second = scanFlag(text.slice(split), null);
       if (second !== null) this.#addFlag(second, indent);
@@ -144,9 +159,11 @@ export class Reader {
     const found = lines[after];
     const next = found && found.text !== '' ? { ...found, apart: after > index + 1 } : null;
     if (!isHeading(text, { indent, afterBlank, next })) return false;
-    // The end of a sentence over several lines: its beginning says what follows, too.
-    const lead = this.#before === 'prose' ? `${this.#prose} ` : '';
-    this.#section = sectionOf(`${lead}${text}`.replace(/:$/, ''));
+    // The end of a sentence: "The build flags are shared by build, clean, / and test commands:" is about flags.
+    const lead = this.#before === 'prose' ? this.#prose : '';
+    const section = sectionOf(text.replace(/:$/, ''));
+    const flags = section === 'commands' && sectionOf(`${lead} ${text}`) === 'flags';
+    this.#section = flags ? 'flags' : section;
     this.#entry = null;
     this.#column = this.#inline = null;
     this.#list = null;
@@ -166,14 +183,14 @@ export class Reader {
       this.#before = 'entry';
       return true;
     }
-    const column = this.#column === null ? null : this.#column - indent;
+    const column = this.#inline === null ? null : this.#inline - indent;
     const found = scanCommand(text, this.#facts.program, column);
     // A single letter with an explanation is a key to press.
     if (found === null || found.name.length < 2) return false;
     if (found.at === null && !(certain && this.#standsAlone(indent, next))) return false;
     this.#addCommand(found.name, found.description);
     this.#entry = { kind: 'command', indent, name: found.name };
-    if (found.at !== null) this.#column = indent + found.at;
+    if (found.at !== null) this.#column = this.#inline = indent + found.at;
     this.#before = 'entry';
     return true;
   }
@@ -181,6 +198,8 @@ export class Reader {
   /** Whether a bare name is an entry: not where a sentence goes on below it. */
   #standsAlone(indent: number, next: Line | undefined): boolean {
     if (this.#before === 'prose') return false;
+    // At another indent than the commands before, it is the name of a group.
+    if (this.#entry?.kind === 'command' && this.#entry.indent !== indent) return false;
     if (next === undefined || next.text === '' || next.indent !== indent) return true;
     return next.text.startsWith('-') || scanCommand(next.text, this.#facts.program, null) !== null;
   }

@@ -25,7 +25,20 @@ export function toLines(text: string): Line[] {
 function clean(raw: string): string {
   const plain = raw.includes('\u001b') ? raw.replace(escapes, '') : raw;
   const struck = plain.includes('\b') ? withoutOverstrikes(plain) : plain;
-  return struck.replace(controls, '').replaceAll('\u00a0', ' ');
+  const bare = struck.replace(controls, '').replaceAll('\u00a0', ' ');
+  return /^\s*[\u2500-\u257f]/.test(bare) ? unboxed(bare) : bare;
+}
+
+/** A section in a frame: its title is in the upper edge, and what takes two columns of names has them in one. */
+function unboxed(text: string): string {
+  const title =
+    /^\s*[\u250c\u250f\u256d\u2500\u2501]+ ([^\u2500-\u257f]{1,100}) [\u2500\u2501]+[\u2510\u2513\u256e]?\s*$/.exec(
+      text,
+    )?.[1];
+  if (title !== undefined) return `${title}:`;
+  const inside = text.replace(/[\u2500-\u257f]/g, ' ');
+  const marked = inside.replace(/^(\s*)\* /, '$1  ');
+  return marked.replace(/^(\s*--[\w-]+) {2,}(-\w) /, '$1, $2 ');
 }
 
 /** `N\bN` is bold and `_\bN` underlined on a printer: the last character at a place is what is read. */

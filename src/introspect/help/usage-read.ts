@@ -27,7 +27,7 @@ export function readUsage({ forms, definitions, explained }: Usage): UsageFacts 
   const flags: FlagEntry[] = [];
   let takesCommand = false;
   const choices = new Set<string>();
-  const rests = parsed.map((form) => form.slice(commonLength(form, program)));
+  const rests = parsed.map((form) => behindProgram(form, program));
   const direct = directForms(rests);
   for (const [index, rest] of rests.entries()) {
     const head = readHead(rest, forms.length, direct, definitions);
@@ -91,17 +91,37 @@ function programWords(forms: readonly (readonly Item[])[]): string[] {
     if (item.bracket || !literal.test(item.text) || words.length > 4) break;
     words.push(item.text);
   }
-  const shared = Math.min(
-    words.length,
-    ...others.map((form) => commonLength(form, words)).filter((n) => n > 0),
-  );
-  return words.slice(0, Math.max(1, shared));
+  const shared = others.map((form) => commonLength(literals(form), words)).filter((length) => length > 0);
+  return words.slice(0, Math.max(1, Math.min(words.length, ...shared)));
 }
 
-function commonLength(form: readonly Item[], words: readonly string[]): number {
+function commonLength(form: readonly string[], words: readonly string[]): number {
   let length = 0;
-  while (length < words.length && form[length]?.text === words[length]) length++;
+  while (length < words.length && form[length] === words[length]) length++;
   return length;
+}
+
+/** The words at the head of a form; flags in brackets may stand between them: `ip [-all] netns delete`. */
+function literals(form: readonly Item[]): string[] {
+  return form.filter((item) => !isFlagBracket(item)).map(({ text }) => text);
+}
+
+function isFlagBracket({ text, bracket }: Item): boolean {
+  return bracket && /^\[\s*-/.test(text);
+}
+
+/** A form without the program's words; flags between those stay. */
+function behindProgram(form: readonly Item[], program: readonly string[]): Item[] {
+  let matched = 0;
+  const between: Item[] = [];
+  let at = 0;
+  for (; at < form.length && matched < program.length; at++) {
+    const item = form[at]!;
+    if (item.text === program[matched]) matched++;
+    else if (matched > 0 && isFlagBracket(item)) between.push(item);
+    else break;
+  }
+  return [...between, ...form.slice(at)];
 }
 
 type Head = {
@@ -219,7 +239,7 @@ function flagsOf(part: string): FlagEntry[] {
   if (name === null) return [];
   const [first = ''] = name.names;
   const rest = part.slice(name.end);
-  if (/^-(?:options?|opts|flags?|switches)$/.test(first)) return [];
+  if (/^-(?:options?|opts|flags?|switches|[A-Z]{3,})$/.test(first)) return [];
   if (rest === '' && isCluster(first))
     return [...first.slice(1)].map((letter) => entry([`-${letter}`], 'none'));
   if (/^\[-[a-z-]+\]$/.test(rest))
@@ -243,6 +263,8 @@ function valueOf(rest: string): FlagValue {
 /** Letters that each are a flag, and no word: mixed case, digits, or in the order of the alphabet. */
 function isCluster(name: string): boolean {
   if (name.length < 3 || name.startsWith('--')) return false;
+  // `-WIDTH` and `-NUM` stand for a number.
+  if (/^-[A-Z]{3,}$/.test(name)) return false;
   const letters = [...name.slice(1)];
   if (new Set(letters).size !== letters.length || letters.includes('-')) return false;
   const mixed = letters.slice(1).some((letter) => letter !== letter.toLowerCase()) || /\d/.test(name);

@@ -56,7 +56,7 @@ class Gatherer implements Usage {
     for (; index < this.#lines.length; index++) {
       const { indent, text } = this.#lines[index]!;
       if (text === '') {
-        if (formIndent !== null) break;
+        if (formIndent !== null && !this.#goesOn(index + 1, base)) break;
         continue;
       }
       const other = /^or:?\s+(?=\S)/.exec(text);
@@ -78,8 +78,15 @@ class Gatherer implements Usage {
     const text = this.#lines[index]?.text ?? '';
     if (!/^[a-z][\w.-]{0,40}(?: [a-z][\w-]{0,40}){0,3} (?:[[<{]|[A-Z]{2})/.test(text) || text.includes(': '))
       return;
-    this.#begin(text);
-    this.taken.add(index);
+    this.read(index, text, 0);
+  }
+
+  /** Whether a further form, indented and beginning with the program, follows behind empty lines. */
+  #goesOn(from: number, base: number): boolean {
+    let next = from;
+    while (next < this.#lines.length && next < from + 3 && this.#lines[next]!.text === '') next++;
+    const line = this.#lines[next];
+    return line !== undefined && line.indent > base && this.#isProgram(line.text);
   }
 
   #continues(again: boolean, indent: number, base: number, text: string): boolean {

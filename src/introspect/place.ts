@@ -35,7 +35,14 @@ export async function helpPlace(binary: string, home: string): Promise<ConfineSp
     network: 'none',
     terminal: false,
     hostname: 'wraptool',
-    limits: { cpuSeconds: 10, processes: 128, fileSizeBytes: 16 * MiB, tmpBytes: 64 * MiB },
+    limits: {
+      // Address space, of which a JavaScript or Java engine reserves far more than it uses.
+      addressSpaceBytes: 32 * 1024 * MiB,
+      cpuSeconds: 10,
+      processes: 128,
+      fileSizeBytes: 16 * MiB,
+      tmpBytes: 64 * MiB,
+    },
   };
 }
 

@@ -325,6 +325,24 @@ Available commands:
     flags: ['-s,--signal=', '-b'],
   },
   {
+    what: 'npm: flags below a heading as a usage has them',
+    text: `Install a package
+
+Usage:
+npm install [<package-spec> ...]
+
+Options:
+[-S|--save|--no-save] [-g|--global]
+[--omit <dev|optional|peer> [--omit <dev|optional|peer> ...]]
+[--dry-run] [--cpu <cpu>]
+
+aliases: add, i, in
+
+Run "npm help install" for more info
+`,
+    flags: ['-S,--save', '--no-save', '-g,--global', '--omit=', '--dry-run', '--cpu='],
+  },
+  {
     what: 'patterns are no flags',
     text: `Options:
   --enable-FEATURE   switch FEATURE on

@@ -99,7 +99,7 @@ describe('the parser', () => {
 
   test('reads a flag as it was written, whatever its name, operand and column', () => {
     const word = fc.stringMatching(/^[a-z][a-z0-9]{1,8}(?:-[a-z0-9]{1,6})?$/);
-    const letter = fc.constantFrom(...'abcdefgijklmnopqrstuvwxyzABCDEFGH');
+    const letter = fc.constantFrom(...'abcdefgijklmnopqrstuvwxyzABCDEFGH'.split(''));
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.record({ long: word, letter: fc.option(letter), value: fc.boolean() }), {

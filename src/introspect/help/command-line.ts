@@ -37,7 +37,7 @@ export function scanCommand(
 
 /** A bullet, a prompt, and the program's own name. */
 function skipLead(line: string, program: readonly string[]): number {
-  let at = /^(?:[o*•] +|\$ +)?/.exec(line)![0].length;
+  let at = /^(?:[-o*•] +|\$ +)?/.exec(line)![0].length;
   const last = program[0]?.split('/').at(-1);
   for (const words of [program, last === undefined ? [] : [last]]) {
     const lead = `${words.join(' ')} `;

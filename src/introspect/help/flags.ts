@@ -92,7 +92,7 @@ function isLong(name: string): boolean {
 function isSpelling({ names: [name = ''] }: FlagEntry, known: ReadonlyMap<string, FlagValue>): boolean {
   if (name.startsWith('--') || !isLong(name)) return false;
   const first = known.get(name.slice(0, 2)) ?? 'none';
-  return first !== 'none' || [...name.slice(1)].every((letter) => known.has(`-${letter}`));
+  return first !== 'none' || Array.from(name.slice(1)).every((letter) => known.has(`-${letter}`));
 }
 
 function isHelp(name: string): boolean {

@@ -186,7 +186,7 @@ export class Reader {
     const column = this.#inline === null ? null : this.#inline - indent;
     const found = scanCommand(text, this.#facts.program, column);
     // A single letter with an explanation is a key to press.
-    if (found === null || found.name.length < 2) return false;
+    if (found === null || (found.name.length < 2 && !this.#facts.takesCommand)) return false;
     if (found.at === null && !(certain && this.#standsAlone(indent, next))) return false;
     this.#addCommand(found.name, found.description);
     this.#entry = { kind: 'command', indent, name: found.name };

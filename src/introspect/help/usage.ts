@@ -6,6 +6,8 @@ export type Usage = {
   readonly forms: readonly string[];
   /** Indexes of the forms that came with an explanation: examples rather than grammar. */
   readonly explained: ReadonlySet<number>;
+  /** Flags in brackets below a heading. */
+  readonly blocks: readonly string[];
   /** `NAME := …` of a grammar, by name. */
   readonly definitions: ReadonlyMap<string, string>;
   /** Indexes of the lines that were read. */
@@ -22,10 +24,17 @@ export function findUsage(lines: readonly Line[]): Usage {
     if (text === '' || gatherer.taken.has(index)) continue;
     const lead = /^usage(?: is)?\s*:\s*/i.exec(text);
     if (lead) index = gatherer.read(index, text.slice(lead[0].length), lead[0].length);
+    else if (isBracketed(text) && /\b(?:options|flags):$/i.test(lines[index - 1]?.text ?? ''))
+      index = gatherer.readBlock(index);
     else if (isUsageHeading(text)) index = gatherer.read(index, '', 0);
   }
   if (gatherer.forms.length === 0) gatherer.readBare();
   return gatherer;
+}
+
+/** npm writes its flags as a usage has them, below a heading: `[-g|--global] [--omit <dev|optional>]`. */
+function isBracketed(text: string): boolean {
+  return /^\[-{1,2}[A-Za-z]/.test(text) && !text.includes('  ');
 }
 
 function isUsageHeading(text: string): boolean {
@@ -35,6 +44,7 @@ function isUsageHeading(text: string): boolean {
 class Gatherer implements Usage {
   readonly forms: string[] = [];
   readonly explained = new Set<number>();
+  readonly blocks: string[] = [];
   readonly definitions = new Map<string, string>();
   readonly taken = new Set<number>();
   readonly #lines: readonly Line[];
@@ -69,6 +79,18 @@ class Gatherer implements Usage {
       } else this.#continue(text);
       this.taken.add(index);
     }
+    return index - 1;
+  }
+
+  /** Reads brackets with flags up to the next empty line. */
+  readBlock(from: number): number {
+    let index = from;
+    let block = '';
+    for (; index < this.#lines.length && this.#lines[index]!.text !== ''; index++) {
+      if (block.length < maxForm) block += `${this.#lines[index]!.text} `;
+      this.taken.add(index);
+    }
+    this.blocks.push(block);
     return index - 1;
   }
 

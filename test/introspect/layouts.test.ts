@@ -343,6 +343,19 @@ Run "npm help install" for more info
     flags: ['-S,--save', '--no-save', '-g,--global', '--omit=', '--dry-run', '--cpu='],
   },
   {
+    what: 'argparse with a choice of values for an argument: these are no subcommands',
+    text: `usage: run [-h] {fast,slow} file
+
+positional arguments:
+  {fast,slow}  how
+  file         what
+
+options:
+  -h, --help   show this help message and exit
+`,
+    flags: ['-h,--help'],
+  },
+  {
     what: 'patterns are no flags',
     text: `Options:
   --enable-FEATURE   switch FEATURE on

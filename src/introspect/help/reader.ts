@@ -122,8 +122,6 @@ export class Reader {
       this.#before = 'entry';
       return true;
     }
-    // A sentence that was wrapped before a flag's name.
-    if (this.#before === 'prose' && this.#proseIndent === indent) return false;
     const split = this.#secondColumn === null ? -1 : this.#secondColumn - indent;
     const twice = split > 0 && text[split] === '-' && text[split - 1] === ' ';
     const offset = this.#inline === null || twice ? null : this.#inline - indent;
@@ -208,7 +206,10 @@ export class Reader {
   #takeChoice(indent: number, text: string): boolean {
     const braces = /^\{([^{}]{1,2000})\}/.exec(text);
     if (braces) {
-      for (const name of braces[1]!.split(',')) if (isCommandName(name)) this.#addCommand(name, '');
+      const names = braces[1]!.split(',').filter(isCommandName);
+      const { choices, takesCommand } = this.#facts;
+      if (takesCommand || names.some((name) => choices.has(name)))
+        for (const name of names) this.#addCommand(name, '');
       this.#before = 'entry';
       return true;
     }

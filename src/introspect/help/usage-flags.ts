@@ -89,8 +89,9 @@ function isCluster(name: string): boolean {
 export function abbreviated(body: string): FlagEntry[] {
   const end = '[{'.includes(body[0] ?? ' ') ? closing(body, 0) : -1;
   const inside = end > 0 ? body.slice(1, end - 1) : body;
-  return splitTop(inside).flatMap((part) => {
-    const text = part.trim();
+  // A bar is left out now and then: `-c[olor] -j[son]`.
+  const parts = splitTop(inside).flatMap((part) => part.trim().split(/ (?=-)/));
+  return parts.flatMap((text) => {
     const short = /^(-[A-Za-z]+)\[([a-z-]+)\]/.exec(text);
     if (!short) return flagsOf(text);
     return [entry([short[1]!, short[1]! + short[2]!], valueOf(` ${text.slice(short[0].length).trim()}`))];

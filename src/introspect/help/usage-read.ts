@@ -160,8 +160,9 @@ function readHead(
     const optional = formCount > 1 && direct >= 2 ? /^\[\s*([a-z][a-z0-9-]*)(?:\s|\])/.exec(text) : null;
     if (inside.length >= 2 && (inside.length >= 3 || formCount > 1 || text.startsWith('{'))) {
       const words = inside.filter((word) => literal.test(word));
-      const separate = text.includes(',') ? head.choices : head.subcommands;
-      separate.push(...words);
+      // argparse: `{add,list} ...` are subcommands, `{fast,slow}` alone are values of an argument.
+      if (!text.includes(',')) head.subcommands.push(...words);
+      else if (rest[index + 1]?.text === '...') head.choices.push(...words);
       if (words.length > 0) return head;
     } else if (optional) {
       head.subcommands.push(optional[1]!);

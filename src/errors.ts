@@ -148,6 +148,16 @@ export const errorCodes = {
     summary: 'another program keeps changing the file',
     mend: 'close what else writes to it, then try again',
   },
+  introspect_refused: {
+    exit: 3,
+    summary: 'nothing is known to make that program print its help and do nothing else',
+    mend: 'name what does in `tools.NAME.help_argv`',
+  },
+  introspect_failed: {
+    exit: 1,
+    summary: 'the help of a program could not be read',
+    mend: 'read the reason; `tools.NAME.help_argv` names other arguments',
+  },
   machine_refused: {
     exit: 1,
     summary: 'the machine refused something: a full disk, a missing permission, a read-only file system',

@@ -56,6 +56,7 @@ function resolveTool(
     remotes: tool.remotes ?? {},
     confine: tool.confine ?? 'auto',
     home_files: (tool.home_files ?? []).map(real),
+    help_argv: tool.help_argv ?? null,
   };
 }
 

@@ -235,6 +235,17 @@ const tool = z.strictObject({
     .array(absolute, { error: 'expected a list of paths' })
     .optional()
     .describe('Files of HOME that a confined call may read.'),
+  help_argv: z
+    .array(
+      z
+        .string({ error: 'expected a string' })
+        .refine((value) => value !== '' && !value.includes('\0'), { error: 'expected a string without NUL' }),
+      { error: 'expected a list of arguments' },
+    )
+    .optional()
+    .describe(
+      'The arguments that make the program print its help and do nothing else, where `--help` is not that; `[]`: it is never run for its help.',
+    ),
   grammar: grammar
     .optional()
     .describe('How the CLI reads its arguments; built in for well-known ones, key by key.'),

@@ -15,6 +15,8 @@ export type ToolConfig = {
   readonly remotes: Readonly<Record<string, string>>;
   readonly confine: 'auto' | 'none';
   readonly home_files: readonly string[];
+  /** Null: what is known of the program, else `--help`. Empty: never run for its help. */
+  readonly help_argv: readonly string[] | null;
 };
 
 /** An upstream MCP server, over stdio. */

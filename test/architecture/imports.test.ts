@@ -21,7 +21,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   requests: ['config', 'edit', 'log', 'policy'],
   web: ['config', 'log', 'requests', 'policy', 'supervise'],
   proxy: ['executor'],
-  introspect: ['executor'],
+  introspect: ['executor', 'confine'],
   executor: ['confine', 'scrub', 'policy/types.ts'],
   config: ['policy', 'paths.ts'],
   relay: [],

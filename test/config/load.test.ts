@@ -314,6 +314,7 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
         vcs: {
           binary: '/usr/bin/git',
@@ -326,6 +327,7 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
       },
       mcp_servers: {},

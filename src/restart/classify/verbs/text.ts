@@ -1,0 +1,317 @@
+/** Programs that print or filter text: what comes out of them, as far as it can be known. */
+import { isKnown } from '../holes.ts';
+import { has, readOptions, valueOf } from '../options.ts';
+import { all, type Call, type Verb, type Verbs } from './call.ts';
+import { awk } from './awk.ts';
+import { characterSet, fromBase32, fromBase64, fromHex, unescape } from './decode.ts';
+import { inputOf, narrowed } from './lines.ts';
+import { takeAll } from './shells.ts';
+import { wroteFile } from './files.ts';
+
+const cat: Verb = (call) => inputOf(call, readOptions(call.args, { mixed: true }).rest);
+
+const echo: Verb = ({ args }) => {
+  const options = args.findIndex((word) => !/^-[neE]+$/.test(word));
+  const given = options < 0 ? args : args.slice(0, options);
+  const text = (options < 0 ? [] : args.slice(options)).join(' ');
+  const flags = given.join('');
+  return (flags.includes('e') ? unescape(text) : text) + (flags.includes('n') ? '' : '\n');
+};
+
+const printf: Verb = ({ m, shell, args }) => {
+  const target = args[0] === '-v' ? args[1] : undefined;
+  const [format = '', ...values] = (target === undefined ? args : args.slice(2)).filter(
+    (word, at) => at > 0 || word !== '--',
+  );
+  let out = '';
+  let used = 0;
+  do {
+    const before = used;
+    // Escapes of the format first: what stands in a value is not one.
+    out += unescape(format).replace(
+      /%(%|[-+ 0#]*(?:\d+)?(?:\.\d+)?([a-zA-Z]))/g,
+      (_whole, all: string, letter?: string) => {
+        if (all === '%' || letter === undefined) return '%';
+        const value = values[used++] ?? '';
+        return letter === 'b' ? unescape(value) : letter === 'c' ? value.slice(0, 1) : value;
+      },
+    );
+    if (used === before) break;
+  } while (used < values.length && out.length < 65_536);
+  if (target === undefined) return m.bounded(out);
+  shell.vars.set(target, [m.bounded(out)]);
+  return '';
+};
+
+const grep: Verb = (call) => {
+  const options = readOptions(call.args, {
+    values: 'efmABCdD',
+    long: [
+      'regexp',
+      'file',
+      'max-count',
+      'after-context',
+      'before-context',
+      'context',
+      'include',
+      'exclude',
+      'color',
+      'colour',
+    ],
+    mixed: true,
+  });
+  const given = valueOf(options, 'e', 'regexp');
+  const [first = '', ...files] = given === undefined ? options.rest : [given, ...options.rest];
+  const fixed = has(options, 'F', 'fixed-strings') || /^fgrep$/.test(call.name);
+  const pattern = fixed
+    ? first.replace(/[\^$\\.*+?()[\]{}|]/g, '\\$&')
+    : basic(first, has(options, 'E', 'P', 'extended-regexp', 'perl-regexp') || /egrep|rg|ag/.test(call.name));
+  const text = inputOf(call, files);
+  if (has(options, 'q', 'quiet', 'l', 'c', 'count', 'L')) return '';
+  if (has(options, 'o', 'only-matching') && isKnown(text))
+    return isPlain(text, first) ? text : call.m.holes.unknown;
+  return narrowed(call, text, pattern, {
+    invert: has(options, 'v', 'invert-match'),
+    anyCase: has(options, 'i', 'ignore-case'),
+  });
+};
+
+function isPlain(text: string, pattern: string): boolean {
+  return text.trim() === pattern;
+}
+
+/** Basic regular expressions have their operators escaped. */
+function basic(pattern: string, extended: boolean): string {
+  return extended
+    ? pattern
+    : pattern.replace(
+        /\\([|+?(){}])|([|+?(){}])/g,
+        (_whole, operator?: string, plain?: string) => operator ?? `\\${plain ?? ''}`,
+      );
+}
+
+const tr: Verb = (call) => {
+  const { rest, flags } = readOptions(call.args, {});
+  const text = takeAll(call.input);
+  const from = characterSet(rest[0] ?? '');
+  const complement = flags.has('c') || flags.has('C') || flags.has('complement');
+  if (complement)
+    return isKnown(text) && flags.has('d') ? [...text].filter((one) => from.includes(one)).join('') : text;
+  if (flags.has('d') || flags.has('delete')) return [...text].filter((one) => !from.includes(one)).join('');
+  if (rest.length < 2) return text;
+  const to = characterSet(rest[1] ?? '');
+  const map = new Map(from.map((one, at) => [one, to[Math.min(at, to.length - 1)] ?? '']));
+  return [...text].map((one) => map.get(one) ?? one).join('');
+};
+
+const rev: Verb = (call) =>
+  inputOf(call, readOptions(call.args, {}).rest)
+    .split('\n')
+    .map((line) => [...line].reverse().join(''))
+    .join('\n');
+
+function decoder(decode: (text: string) => string, flags: readonly string[]): Verb {
+  return (call) => {
+    const options = readOptions(call.args, { values: 'wi', mixed: true });
+    const file = valueOf(options, 'i', 'input');
+    const text = inputOf(
+      call,
+      file === undefined || file === '' ? options.rest.filter((word) => word !== '-') : [file],
+    );
+    if (!has(options, ...flags)) return call.m.holes.unknown;
+    return isKnown(text) ? decode(text) : call.m.holes.unknown;
+  };
+}
+
+const openssl: Verb = (call) => {
+  const { args, m } = call;
+  const decodes =
+    /^(?:base64|enc)$/.test(args[0] ?? '') &&
+    args.includes('-d') &&
+    (args[0] === 'base64' || args.includes('-base64') || args.includes('-a'));
+  const at = args.indexOf('-in');
+  const text = inputOf(call, at < 0 ? [] : [args[at + 1] ?? '']);
+  return decodes && isKnown(text) ? fromBase64(text) : m.holes.unknown;
+};
+
+const head: Verb = (call) => {
+  const number = /^-(\d+)$/.exec(call.args[0] ?? '')?.[1];
+  const options = readOptions(number === undefined ? call.args : call.args.slice(1), {
+    values: 'nc',
+    long: ['lines', 'bytes', 'pid', 'sleep-interval'],
+    mixed: true,
+  });
+  const text = inputOf(call, options.rest);
+  const wanted = number ?? valueOf(options, 'n', 'lines') ?? '10';
+  if (!isKnown(text) || !/^\+?\d+$/.test(wanted) || has(options, 'c', 'bytes')) return text;
+  const lines = text.split('\n').slice(0, -1);
+  const count = Number(wanted.replace('+', ''));
+  const kept = call.name.endsWith('tail')
+    ? wanted.startsWith('+')
+      ? lines.slice(count - 1)
+      : lines.slice(-count)
+    : lines.slice(0, count);
+  return kept.map((line) => `${line}\n`).join('');
+};
+
+const cut: Verb = (call) => {
+  const options = readOptions(call.args, {
+    values: 'dfcb',
+    long: ['delimiter', 'fields', 'characters', 'bytes', 'output-delimiter'],
+    mixed: true,
+  });
+  const text = inputOf(call, options.rest);
+  const field = valueOf(options, 'f', 'fields');
+  if (!isKnown(text)) return call.m.blurred(text);
+  if (field === undefined || !/^\d+$/.test(field)) return call.m.blurred(text);
+  const by = valueOf(options, 'd', 'delimiter') ?? '\t';
+  return text
+    .split('\n')
+    .map((line) => (line.includes(by) ? (line.split(by)[Number(field) - 1] ?? '') : line))
+    .join('\n');
+};
+
+/** sed: `s/a/b/` with what needs no search back, `/re/` with -n, and the command e. */
+const sed: Verb = (call) => {
+  const { m } = call;
+  const options = readOptions(call.args, {
+    values: 'efl',
+    attached: 'i',
+    long: ['expression', 'file', 'line-length'],
+    mixed: true,
+  });
+  const given = [...(options.flags.get('e') ?? []), ...(options.flags.get('expression') ?? [])];
+  const [script = '', ...files] = given.length === 0 ? options.rest : [given.join(';'), ...options.rest];
+  const shellText = /(?:^|[;\d$])\s*e\s+([^]+)$/.exec(script)?.[1];
+  if (shellText !== undefined) m.text(shellText, { ...call.shell, indirect: true }, { rest: '' });
+  const text = inputOf(call, files);
+  const only = /^\/([^/]*)\/(I?)(p|!?d|s)/.exec(script);
+  if (only !== null)
+    return narrowed(call, text, basic(only[1] ?? '', has(options, 'E', 'r')), {
+      invert: only[3] === 'd',
+      anyCase: only[2] === 'I',
+    });
+  return substitute(call, text, script, has(options, 'E', 'r', 'regexp-extended'));
+};
+
+function substitute({ m }: Call, text: string, script: string, extended: boolean): string {
+  const [, by, pattern = '', replacement = '', flags = ''] =
+    /^s(.)((?:(?!\1).)*)\1((?:(?!\1).)*)\1([gipe]*)$/su.exec(script) ?? [];
+  const source = basic(pattern, extended);
+  // With more than one repetition a search could take long.
+  if (
+    by === undefined ||
+    text.length > 4096 ||
+    (source.match(/[*+{]/g) ?? []).length > 1 ||
+    /\\[1-9]/.test(source)
+  )
+    return m.blurred(text);
+  try {
+    const expression = new RegExp(source, flags.includes('g') ? 'gm' : 'm');
+    const made = replacement
+      .replace(/\$/g, '$$$$')
+      .replace(/\\&/g, '\0')
+      .replace(/&/g, '$$&')
+      .replaceAll('\0', '&')
+      .replace(/\\([1-9])/g, '$$$1');
+    return text
+      .split('\n')
+      .map((line, at, list) => (line === '' && at === list.length - 1 ? '' : line.replace(expression, made)))
+      .join('\n');
+  } catch (error) {
+    if (error instanceof SyntaxError) return m.blurred(text);
+    throw error;
+  }
+}
+
+const tee: Verb = (call) => {
+  const { rest, flags } = readOptions(call.args, { mixed: true });
+  const text = takeAll(call.input);
+  for (const file of rest) wroteFile(call.m, call.shell, file, text, flags.has('a') || flags.has('append'));
+  return text;
+};
+
+const copy: Verb = ({ m, args }) => {
+  const { rest } = readOptions(args, {
+    values: 'mtogS',
+    long: ['mode', 'target-directory', 'owner', 'group'],
+    mixed: true,
+  });
+  const [from = '', to = ''] = rest;
+  const content = m.files.get(from);
+  if (content !== undefined && rest.length === 2) m.files.set(to, content);
+  return '';
+};
+
+const seq: Verb = ({ m, args }) => {
+  const numbers = readOptions(args, { values: 'fs', mixed: true }).rest.map(Number);
+  const [first = 1, last = first] = numbers.length === 1 ? [1, numbers[0]] : [numbers[0], numbers.at(-1)];
+  const step = numbers.length === 3 ? (numbers[1] ?? 1) : 1;
+  const count = Math.floor((last - first) / step) + 1;
+  if (!Number.isFinite(count) || count < 0 || step === 0) return '';
+  const shown = Array.from({ length: Math.min(count, 200) }, (_none, at) => `${first + at * step}\n`).join(
+    '',
+  );
+  return count > 200 ? shown + m.holes.unknown : shown;
+};
+
+const same: Verb = (call) => {
+  const { rest } = readOptions(call.args, { values: 'kt', mixed: true });
+  return inputOf(call, rest);
+};
+
+const tac: Verb = (call) => {
+  const lines = inputOf(call, readOptions(call.args, {}).rest).split('\n').slice(0, -1);
+  return lines
+    .toReversed()
+    .map((line) => `${line}\n`)
+    .join('');
+};
+
+/** Where a command is: its own name, which runs as the command itself does. */
+const which: Verb = ({ args }) =>
+  args
+    .filter((word) => !word.startsWith('-'))
+    .map((word) => `${word.includes('/') ? '' : '/usr/bin/'}${word}\n`)
+    .join('');
+
+const dd: Verb = (call) => {
+  const of = call.args.find((word) => word.startsWith('of='))?.slice(3);
+  const from = call.args.find((word) => word.startsWith('if='))?.slice(3);
+  const text = inputOf(call, from === undefined ? [] : [from]);
+  if (of === undefined) return text;
+  wroteFile(call.m, call.shell, of, text, false);
+  return '';
+};
+
+const basename: Verb = ({ args }) => `${(args[0] ?? '').replace(/\/+$/, '').split('/').pop() ?? ''}\n`;
+
+export const textVerbs: Verbs = {
+  cat,
+  echo,
+  printf,
+  ...all('grep egrep fgrep zgrep rg ag', grep),
+  tr,
+  rev,
+  base64: decoder(fromBase64, ['d', 'decode', 'D']),
+  base32: decoder(fromBase32, ['d', 'decode', 'D']),
+  basenc: decoder(fromBase64, ['d', 'decode']),
+  xxd: decoder(fromHex, ['r', 'revert']),
+  openssl,
+  ...all('head tail', head),
+  cut,
+  ...all('sed gsed', sed),
+  ...all('awk gawk mawk nawk', awk),
+  tee,
+  sponge: tee,
+  ...all('cp mv install ln', copy),
+  seq,
+  ...all('sort uniq nl column fmt fold paste unexpand expand iconv pv stdbuf-cat more less bat', same),
+  tac,
+  which,
+  dd,
+  basename,
+  hostname: () => 'localhost\n',
+  pwd: () => '/\n',
+  yes: ({ args }) => `${args.join(' ') || 'y'}\n`,
+};

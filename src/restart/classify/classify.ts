@@ -28,7 +28,7 @@ export type Classification = {
 };
 
 /** Longest command that is followed; a longer one counts as a kill where it holds a kill's word. */
-const longest = 32 * 1024;
+const longest = 16 * 1024;
 /** A kill's word anywhere: what decides where the text can't be followed. */
 const killWord =
   /(?:^|[^A-Za-z0-9_-])(?:p?kill|killall5?|skill|fuser|killpg|reboot|shutdown|poweroff|kill-port|fkill)(?![A-Za-z0-9_])/;

@@ -1,5 +1,12 @@
 /** Words to fields: quoting, parameters, substitutions, arithmetic, braces, field splitting. */
-import { parse, type Word, type WordPart, type ParsedScript } from 'unbash';
+import {
+  forEachChild,
+  parse,
+  type ArithmeticExpression,
+  type ParsedScript,
+  type Word,
+  type WordPart,
+} from 'unbash';
 import { evaluate } from './arithmetic.ts';
 import { expandBraces } from './braces.ts';
 import { isKnown } from './holes.ts';
@@ -14,6 +21,12 @@ type Piece = { readonly text: string; readonly split: boolean; readonly list?: r
 
 const mostFields = 4096;
 
+function separators(shell: Shell): RegExp {
+  const own = shell.vars.get('IFS')?.[0];
+  if (own === undefined || !isKnown(own)) return /[ \t\n]+/;
+  return own === '' ? /(?!)/ : new RegExp(`[${own.slice(0, 16).replace(/[\\\]^-]/g, '\\$&')}]+`);
+}
+
 export class Expander {
   readonly #m: Machine;
   readonly #scripts: Scripts;
@@ -27,7 +40,8 @@ export class Expander {
   fields(words: readonly Word[], shell: Shell): string[] {
     const fields: string[] = [];
     for (const word of words) {
-      for (const one of this.#braced(word)) fields.push(...this.#split(this.#pieces(one, shell)));
+      for (const one of this.#braced(word))
+        fields.push(...this.#split(this.#pieces(one, shell), separators(shell)));
       if (fields.length > mostFields) {
         this.#m.incomplete = true;
         return fields.slice(0, mostFields);
@@ -47,6 +61,16 @@ export class Expander {
   parts(parts: readonly WordPart[], shell: Shell): string {
     const texts = parts.flatMap((part) => this.#piece(part, shell, true));
     return this.#m.bounded(texts.map(({ text, list }) => list?.join(' ') ?? text).join(''));
+  }
+
+  /** Runs the substitutions inside an arithmetic expression. */
+  arithmetic(expression: ArithmeticExpression | undefined, shell: Shell): void {
+    if (expression === undefined || !this.#m.charge(1)) return;
+    forEachChild(expression, (child) => {
+      if (child.type === 'Script') this.#run(child, shell, { rest: '' });
+      else if (child.type === 'CommandExpansion') this.#piece(child, shell, true);
+      else if (child.type.startsWith('Arithmetic')) this.arithmetic(child as ArithmeticExpression, shell);
+    });
   }
 
   #braced(word: Word): Word[] {
@@ -93,6 +117,7 @@ export class Expander {
         return [{ text: out.replace(/\n+$/, ''), split: !quoted }];
       }
       case 'ArithmeticExpansion': {
+        this.arithmetic(part.expression, shell);
         const value = evaluate(part.expression, (name) => {
           const text = lookUp(this.#m, shell, name)?.[0];
           return text !== undefined && isKnown(text) ? text : null;
@@ -120,7 +145,7 @@ export class Expander {
     return script === undefined ? '' : this.#m.deeper(() => this.#scripts(script, shell, input));
   }
 
-  #split(pieces: readonly Piece[]): string[] {
+  #split(pieces: readonly Piece[], blanks: RegExp): string[] {
     const fields: string[] = [];
     let current: string | null = null;
     const add = (text: string): void => {
@@ -137,7 +162,7 @@ export class Expander {
           add(text);
           continue;
         }
-        const words = text.split(/[ \t\n]+/);
+        const words = text.split(blanks);
         for (const [at, word] of words.entries()) {
           if (at > 0) close();
           if (word !== '') add(word);

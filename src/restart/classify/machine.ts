@@ -44,6 +44,7 @@ export class Machine {
   incomplete = false;
   #left = budget;
   #depth = 0;
+  readonly #decoded = new Set<string>();
   #run: Run | null = null;
 
   constructor(known: Known) {
@@ -87,6 +88,16 @@ export class Machine {
   hit(shell: Shell, reason: ReasonClass | null): void {
     const seen = shell.scope === 'inside' ? null : reason;
     this.findings.push({ reason: seen !== null && shell.indirect ? 'indirect' : seen });
+  }
+
+  /** Marks a text as what a decoder made: whoever runs it runs it indirectly. */
+  decoded(text: string): string {
+    if (text.trim() !== '') this.#decoded.add(text.trim());
+    return text;
+  }
+
+  wasDecoded(text: string): boolean {
+    return this.#decoded.has(text.trim());
   }
 
   hole(origin: Origin): string {

@@ -43,11 +43,13 @@ class Walker {
       this.#m.incomplete = true;
       return '';
     }
-    return this.#m.deeper(() => this.script(parse(text), shell, input));
+    const inner = this.#m.wasDecoded(text) ? { ...shell, indirect: true } : shell;
+    return this.#m.deeper(() => this.script(parse(text), inner, input));
   }
 
   script(script: ParsedScript, shell: Shell, input: Input): string {
-    if (script.errors !== undefined && script.errors.length > 0) this.#m.incomplete = true;
+    // Text that another language or a decoder gave need not be shell at all.
+    if ((script.errors?.length ?? 0) > 0 && !shell.indirect) this.#m.incomplete = true;
     return this.#statements(script.commands, shell, input);
   }
 
@@ -211,6 +213,9 @@ class Walker {
     const words = node.args.map((one) => (one.type === 'Assignment' ? wordOf(one) : one));
     const argv = node.name === undefined ? [] : this.#expand.fields([node.name, ...words], shell);
     this.#declare(argv[0], node.args, shell);
+    // `$(<FILE)` is the file's content.
+    if (argv.length === 0 && node.redirects.length > 0)
+      return this.#redirected(node.redirects, shell, { rest: '' }, (inner) => inner.rest);
     return this.#redirected(node.redirects, shell, input, (inner) => this.exec(argv, shell, inner));
   }
 
@@ -225,6 +230,7 @@ class Walker {
       value.type === 'ArrayValue'
         ? this.#expand.fields(value.elements, shell)
         : [this.#expand.text(value, shell)];
+    this.#expand.text(index, shell);
     const old = shell.vars.get(name) ?? [];
     if (append !== true && index === undefined) shell.vars.set(name, values);
     else if (value.type === 'ArrayValue' || index !== undefined)

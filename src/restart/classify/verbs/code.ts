@@ -9,7 +9,7 @@ import { runFile, takeAll } from './shells.ts';
 
 const longestCode = 16 * 1024;
 
-/** Functions that send a signal; group 1 is the arguments' beginning. */
+/** Functions that send a signal. */
 const kills =
   /(?:\bos\.(?:kill|killpg)|\bprocess\.kill|\bposix_kill|\bProcess\.kill|(?<![\w.$])(?:kill|killpg)|\b(?:libc|ffi|C)\.kill|\bsignal\.pidfd_send_signal|\bsyscall\.Kill|\bunix\.Kill|\bDeno\.kill|\bprocess\._kill|\bStop-Process|\bsyscall\(\s*(?:62|SYS_kill)\s*,)(?=[\s('"])/g;
 /** Objects of processes that are ended by a method. */
@@ -82,6 +82,11 @@ function killsIn(call: Call, folded: string, bare: string): void {
     judge(call, full);
   }
   for (const match of [...bare.matchAll(methods)].slice(0, 64)) judge(call, match[1] ?? '');
+  // Of any other object it only counts with a gateway's pid.
+  for (const match of [...bare.matchAll(/\.kill(?:pg)?(?=\()|\bsignal-process\b/g)].slice(0, 64)) {
+    const given = argumentsAt(bare, match.index + match[0].length);
+    if ((given.match(/\d+/g) ?? []).some((pid) => call.m.known.pids.has(Number(pid)))) judge(call, given);
+  }
 }
 
 function argumentsAt(source: string, start: number): string {
@@ -130,11 +135,16 @@ function judge({ m, shell }: Call, given: string): void {
   m.hit(shell, 'indirect');
 }
 
+const commandName = /^(?:\S*\/)?(?:p?kill|killall|sudo|env|docker|podman|systemctl|fuser|(?:ba|da|z)?sh)$/;
+
 /** Literals as shell text; those in a list are also the words of one command. */
 function runLiterals({ m, shell, input }: Call, folded: string, literals: readonly string[]): void {
   for (const text of literals.slice(0, 64))
     if (/\s/.test(text.trim()) || literals.length === 1)
       m.text(interpolated(m.holes.unknown, text), childShell(shell, { external: false }), input);
+  // `exec "kill", "4242"`
+  if (literals.length > 1 && commandName.test(literals[0] ?? ''))
+    m.exec(literals.slice(0, 64), shell, { rest: '' });
   for (const [, list = ''] of [...folded.matchAll(/[[(]([^[\]()]*)[\])]/g)].slice(0, 32)) {
     const words = split(list).literals;
     const numbers = list.replace(/["'][^"']*["']/g, '').match(/\b\d+\b/g) ?? [];
@@ -175,10 +185,18 @@ function decodings(text: string): string[] {
   const found: string[] = [];
   if (/^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(text)) found.push(fromBase64(text));
   if (/^(?:[0-9a-f]{2}){4,}$/i.test(text)) found.push(fromHex(text));
-  return found.filter((one) => !/[\ufffd\u0000-\u0008]/.test(one));
+  return found.filter((one) => !/[\ufffd\p{Cc}]/u.test(one.replace(/[\n\t]/g, '')));
 }
 
-type Language = { readonly code: RegExp; readonly name: string; readonly values?: RegExp };
+type Language = {
+  /** Options that the program's text follows. */
+  readonly code: RegExp;
+  readonly name: string;
+  /** Options with a value. */
+  readonly values?: RegExp;
+  /** False where an operand is no program. */
+  readonly files?: boolean;
+};
 
 const languages: readonly (readonly [RegExp, Language])[] = [
   [/^(?:python|pypy)[\d.]*$/, { name: 'python', code: /^-[A-Za-z]*c$/, values: /^-[WX]$/ }],
@@ -195,7 +213,7 @@ const languages: readonly (readonly [RegExp, Language])[] = [
     { name: 'other', code: /^(?:-e|-c|-E|--eval)$/ },
   ],
   [/^(?:pwsh|powershell)(?:\.exe)?$/, { name: 'other', code: /^-c(?:ommand)?$/i }],
-  [/^emacs$/, { name: 'other', code: /^--?(?:eval|execute)$/ }],
+  [/^emacs(?:client)?$/, { name: 'other', code: /^(?:--?(?:eval|execute)|-e)$/, files: false }],
 ];
 
 /** An interpreter: its text option, a script, or standard input. False where the program is none. */
@@ -224,13 +242,14 @@ export function interpreter(call: Call, program: string): boolean {
       break;
     } else if (!word.startsWith('-')) {
       const text = call.m.files.get(word);
+      if (language.files === false) continue;
       if (text === undefined) runFile(call, word, args.slice(at));
       else runCode(call, text, language.name);
       found = true;
       break;
     }
   }
-  if (!found) {
+  if (!found && language.files !== false) {
     const text = takeAll(input);
     if (isKnown(text) || /kill/.test(text)) runCode(call, fillHoles(text, ' x '), language.name);
   }

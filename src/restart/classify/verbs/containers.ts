@@ -162,7 +162,9 @@ function runNew(call: Call, args: readonly string[]): string {
   const [, ...argv] = options.rest;
   const entry = valueOf(options, 'entrypoint');
   const line = entry === undefined || entry === '' ? argv : [entry, ...argv];
-  const shared = valueOf(options, 'pid') === 'host';
+  // With the engine's socket its containers are the host's.
+  const shared =
+    valueOf(options, 'pid') === 'host' || args.some((word) => /(?:docker|podman)\.sock/.test(word));
   if (!shared) return inside(call, line);
   m.exec(line, childShell(shell, { external: true }), input);
   return m.holes.unknown;

@@ -72,7 +72,9 @@ export function characterSet(set: string): string[] {
     '[:blank:]': ' \t',
     '[:alpha:]': 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
   };
-  const plain = [...unescape(set.slice(0, 600).replace(/\[:[a-z]+:\]/g, (name) => classes[name] ?? ''))];
+  const plain = Array.from(
+    unescape(set.slice(0, 600).replace(/\[:[a-z]+:\]/g, (name) => classes[name] ?? '')),
+  );
   const out: string[] = [];
   for (let at = 0; at < plain.length && out.length < 1024; at += 1) {
     const low = plain[at] ?? '';

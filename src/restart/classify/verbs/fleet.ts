@@ -24,7 +24,7 @@ function init({ m, shell, args }: Call): string {
 }
 
 function killall5({ m, shell, args }: Call): string {
-  if (!args.some((word) => /^-/.test(word) && isHarmless(word.slice(1)))) m.hit(shell, 'fleet_kill');
+  if (!args.some((word) => word.startsWith('-') && isHarmless(word.slice(1)))) m.hit(shell, 'fleet_kill');
   return '';
 }
 

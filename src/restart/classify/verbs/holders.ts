@@ -57,7 +57,7 @@ function killPort(call: Call): string {
   const named = [...rest, ...(ports.get('p') ?? []), ...(ports.get('port') ?? [])];
   if (call.args.some((word) => /^--(?:help|version)$/.test(word))) return '';
   for (const word of named) {
-    const byName = /^fkill/.test(call.name) && /^[A-Za-z]/.test(word);
+    const byName = call.name.startsWith('fkill') && /^[A-Za-z]/.test(word);
     m.hit(shell, byName ? widthReason(nameWidth(word), 'pattern_kill') : 'fd_kill');
   }
   return '';

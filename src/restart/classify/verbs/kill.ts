@@ -50,12 +50,13 @@ export function pidReason(call: Call, target: string): ReasonClass | null | unde
   const { m, shell } = call;
   const text = withoutTypography(target);
   if (!isKnown(text)) return ofHoles(call, text);
-  if (/^%/.test(text)) return null;
+  if (text.startsWith('%')) return null;
   if (/^[+-]?\d+$/.test(text)) {
     const pid = Number(text);
     if (pid === -1) return shell.scope === 'elsewhere' ? 'fleet_kill' : 'fleet_kill';
     return shell.scope !== 'elsewhere' && m.known.pids.has(Math.abs(pid)) ? 'manual_daemon_kill' : null;
   }
+  if (/[*?[]/.test(text)) return 'indirect';
   // Only util-linux takes names; a builtin refuses them, as all refuse what begins like a number.
   if (!(shell.external || call.name.includes('/')) || !/^[A-Za-z_]/.test(text)) return undefined;
   return widthReason(nameWidth(text), 'manual_daemon_kill');

@@ -139,7 +139,7 @@ const tmux: Verb = ({ m, shell, args }) => {
         verb,
       )
     ) {
-      const { rest: command } = readOptions(words, { values: 'tscFnxyeldwhST' });
+      const { rest: command } = readOptions(words, { values: 'tscFnxyelwST' });
       for (const text of /^(?:if|if-shell)$/.test(verb) ? command : [command.join(' ')])
         m.text(text, childShell(shell), { rest: '' });
     } else if (/^kill-(?:server|session|window|pane)$|^kill[wp]$/.test(verb))
@@ -287,6 +287,18 @@ const sql: Verb = ({ m, shell, args, input }) => {
   return '';
 };
 
+/** Our own: `exec` runs inside a session. */
+const wraptool: Verb = (call) => {
+  const end = call.args.indexOf('--');
+  if (call.args[0] === 'exec' && end > 0)
+    call.m.exec(
+      call.args.slice(end + 1),
+      childShell(call.shell, { scope: 'inside', external: true }),
+      call.input,
+    );
+  return call.m.holes.unknown;
+};
+
 /** Tools that run shell text for measuring, or whenever a file changes. */
 const joined =
   (spec: Parameters<typeof readOptions>[1]): Verb =>
@@ -309,6 +321,7 @@ export const launcherVerbs: Verbs = {
   ...all('npx bunx pnpx uvx pipx', npx),
   ...all('npm pnpm yarn make gmake just task rake invoke gulp grunt mage', tasks),
   git,
+  wraptool,
   tar,
   socat,
   ...all('curl wget http', curl),

@@ -22,6 +22,12 @@ function readFile({ m, input }: Call, file: string): string {
   return m.targets(owner === 'gateway' ? 'manual_daemon_kill' : null);
 }
 
+/** As lsof, ss and netstat show a gateway. */
+const socketLines = ['node', 'wraptool', 'MainThread'].map(
+  (name) =>
+    `${name} 4242 dev 18u IPv4 1 0t0 TCP localhost:7777 127.0.0.1:7777 (LISTEN) tcp LISTEN users:(("${name}",pid=4242,fd=18))`,
+);
+
 /** Lines about processes, narrowed by a pattern; other text by its lines. */
 export function narrowed(
   call: Call,
@@ -49,9 +55,10 @@ export function narrowed(
       m.patterns.compile(pattern, how)('wraptool-claude-app running') ? 'container_kill' : null,
       about.rows,
     );
+  if (about.rows === 'sockets')
+    return m.targets(socketLines.some(m.patterns.compile(pattern, how)) ? about.reason : null, about.rows);
   const width = patternWidth(m, pattern, { full: true, anyCase: how.anyCase });
   if (width === 'none') return m.targets(null, about.rows);
-  if (about.rows === 'sockets') return m.targets('fd_kill', about.rows);
   return m.targets(
     width === 'fleet' && about.reason === 'fleet_kill'
       ? 'fleet_kill'

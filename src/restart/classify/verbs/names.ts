@@ -7,8 +7,11 @@ export function namedForKill(name: string): boolean {
     .replace(/([a-z])([A-Z])/g, '$1-$2')
     .toLowerCase()
     .split(/[^a-z]+/);
-  return words.some((word) =>
-    /^(?:p?kill|killall)(?:gateways?|wraptool|all|servers?|daemons?|mcp)?$/.test(word),
+  // A kill switch is a thing.
+  return words.some(
+    (word, at) =>
+      words[at + 1] !== 'switch' &&
+      /^(?:p?kill|killall)(?:gateways?|wraptool|all|servers?|daemons?|mcp)?$/.test(word),
   );
 }
 

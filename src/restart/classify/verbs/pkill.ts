@@ -178,7 +178,7 @@ function pidof(call: Call): string {
 function ps(call: Call): string {
   const { m, args } = call;
   const options = readOptions(
-    args.map((word) => (/^[a-z]{2,}$/.test(word) ? '' : word)),
+    args.filter((word, at) => !/^[a-z]{2,}$/.test(word) || (args[at - 1] ?? '').startsWith('-')),
     {
       values: 'CpqGguUto',
       long: ['pid', 'ppid', 'format', 'sort', 'user', 'User', 'group', 'tty', 'sid'],

@@ -55,9 +55,10 @@ export function runVerb(call: Call): string {
   const program = programOf(name);
   if (/\s/.test(name) && /^\S+[\u00a0\u2000-\u200b\u202f\u3000]/.test(name))
     return m.exec([...name.split(/[\s\u200b]+/), ...args], shell, input);
+  if (initScript({ ...call, name })) return '';
   const verb = verbs.get(program);
   if (verb !== undefined) return verb({ ...call, name });
-  if (initScript({ ...call, name }) || interpreter({ ...call, name }, program)) return '';
+  if (interpreter({ ...call, name }, program)) return '';
   if (isLoader(name))
     return m.exec(
       args.filter((word, at) => at > 0 || !word.startsWith('-')),

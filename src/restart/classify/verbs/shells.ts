@@ -23,7 +23,7 @@ function shellProgram(call: Call): string {
       if (args[at + 1] === 'noexec') checks = true;
       if (/^-[a-z]*c/.test(word)) text = true;
       at += 1;
-    } else if (/^--/.test(word)) {
+    } else if (word.startsWith('--')) {
       if (/^--(?:help|version)$/.test(word)) return '';
     } else if (/^[-+][A-Za-z]/.test(word)) {
       if (word.includes('c') && word.startsWith('-')) text = true;

@@ -96,18 +96,25 @@ const tr: Verb = (call) => {
   const from = characterSet(rest[0] ?? '');
   const complement = flags.has('c') || flags.has('C') || flags.has('complement');
   if (complement)
-    return isKnown(text) && flags.has('d') ? [...text].filter((one) => from.includes(one)).join('') : text;
-  if (flags.has('d') || flags.has('delete')) return [...text].filter((one) => !from.includes(one)).join('');
+    return isKnown(text) && flags.has('d')
+      ? Array.from(text)
+          .filter((one) => from.includes(one))
+          .join('')
+      : text;
+  if (flags.has('d') || flags.has('delete'))
+    return Array.from(text)
+      .filter((one) => !from.includes(one))
+      .join('');
   if (rest.length < 2) return text;
   const to = characterSet(rest[1] ?? '');
   const map = new Map(from.map((one, at) => [one, to[Math.min(at, to.length - 1)] ?? '']));
-  return [...text].map((one) => map.get(one) ?? one).join('');
+  return call.m.decoded(Array.from(text, (one) => map.get(one) ?? one).join(''));
 };
 
 const rev: Verb = (call) =>
   inputOf(call, readOptions(call.args, {}).rest)
     .split('\n')
-    .map((line) => [...line].reverse().join(''))
+    .map((line) => call.m.decoded(Array.from(line).reverse().join('')))
     .join('\n');
 
 function decoder(decode: (text: string) => string, flags: readonly string[]): Verb {
@@ -119,7 +126,7 @@ function decoder(decode: (text: string) => string, flags: readonly string[]): Ve
       file === undefined || file === '' ? options.rest.filter((word) => word !== '-') : [file],
     );
     if (!has(options, ...flags)) return call.m.holes.unknown;
-    return isKnown(text) ? decode(text) : call.m.holes.unknown;
+    return isKnown(text) ? call.m.decoded(decode(text)) : call.m.holes.unknown;
   };
 }
 
@@ -131,7 +138,7 @@ const openssl: Verb = (call) => {
     (args[0] === 'base64' || args.includes('-base64') || args.includes('-a'));
   const at = args.indexOf('-in');
   const text = inputOf(call, at < 0 ? [] : [args[at + 1] ?? '']);
-  return decodes && isKnown(text) ? fromBase64(text) : m.holes.unknown;
+  return decodes && isKnown(text) ? m.decoded(fromBase64(text)) : m.holes.unknown;
 };
 
 const head: Verb = (call) => {
@@ -311,6 +318,7 @@ export const textVerbs: Verbs = {
   which,
   dd,
   basename,
+  jobs: ({ m }) => m.hole({ of: 'own' }),
   hostname: () => 'localhost\n',
   pwd: () => '/\n',
   yes: ({ args }) => `${args.join(' ') || 'y'}\n`,

@@ -95,7 +95,7 @@ async function showPolicy({ json }: { json?: boolean }): Promise<void> {
   const rules = contract((await knownNamespaces(process.env)).namespaces);
   if (json === true) return printJson(rules);
   for (const [name, value] of Object.entries(rules))
-    if (name !== 'actions') printLine(`${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`);
+    if (name !== 'actions') printLine(`${name}: ${[value].flat().join(', ')}`);
   for (const { id, required_role } of rules.actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
 }
 

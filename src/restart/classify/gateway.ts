@@ -75,6 +75,7 @@ const carrying = /^(?:docker|containerd|podman|user@\d+|user(?:-\d+)?)(?:\.(?:se
 export function unitReason(m: Machine, name: string): ReasonClass | null {
   if (!isKnown(name)) {
     const seen = ofHoles(m, name, 'service_kill');
+    if (seen === undefined && /wraptool/i.test(name)) return 'service_kill';
     return seen === undefined ? (mayBe(name) ? 'indirect' : null) : seen;
   }
   const base = name.slice(name.lastIndexOf('/') + 1);
@@ -91,6 +92,7 @@ export function unitReason(m: Machine, name: string): ReasonClass | null {
 export function containerReason(m: Machine, name: string): ReasonClass | null {
   if (!isKnown(name)) {
     const seen = ofHoles(m, name, 'container_kill');
+    if (seen === undefined && /wraptool/i.test(name)) return 'container_kill';
     return seen === undefined ? (mayBe(name) ? 'indirect' : null) : seen;
   }
   if (/wraptool/i.test(name)) return 'container_kill';

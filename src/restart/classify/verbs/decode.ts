@@ -35,6 +35,10 @@ export function fromBase64(text: string): string {
   return outside(Buffer.from(text.replace(/\s+/g, ''), 'base64').toString('utf8'));
 }
 
+export function toBase64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
 export function fromBase32(text: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   let bits = 0;

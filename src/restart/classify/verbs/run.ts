@@ -58,7 +58,7 @@ export function runVerb(call: Call): string {
   if (initScript({ ...call, name })) return '';
   const verb = verbs.get(program);
   if (verb !== undefined) return verb({ ...call, name });
-  if (interpreter({ ...call, name }, program)) return '';
+  if (interpreter({ ...call, name }, program)) return m.blurred(input.rest);
   if (isLoader(name))
     return m.exec(
       args.filter((word, at) => at > 0 || !word.startsWith('-')),

@@ -3,7 +3,7 @@ import { isKnown } from '../holes.ts';
 import { has, readOptions, valueOf } from '../options.ts';
 import { all, type Call, type Verb, type Verbs } from './call.ts';
 import { awk } from './awk.ts';
-import { characterSet, fromBase32, fromBase64, fromHex, unescape } from './decode.ts';
+import { characterSet, fromBase32, fromBase64, fromHex, toBase64, unescape } from './decode.ts';
 import { inputOf, narrowed } from './lines.ts';
 import { takeAll } from './shells.ts';
 import { wroteFile } from './files.ts';
@@ -117,7 +117,11 @@ const rev: Verb = (call) =>
     .map((line) => call.m.decoded(Array.from(line).reverse().join('')))
     .join('\n');
 
-function decoder(decode: (text: string) => string, flags: readonly string[]): Verb {
+function decoder(
+  decode: (text: string) => string,
+  flags: readonly string[],
+  encode?: (text: string) => string,
+): Verb {
   return (call) => {
     const options = readOptions(call.args, { values: 'wi', mixed: true });
     const file = valueOf(options, 'i', 'input');
@@ -125,7 +129,8 @@ function decoder(decode: (text: string) => string, flags: readonly string[]): Ve
       call,
       file === undefined || file === '' ? options.rest.filter((word) => word !== '-') : [file],
     );
-    if (!has(options, ...flags)) return call.m.holes.unknown;
+    if (!has(options, ...flags))
+      return isKnown(text) && encode !== undefined ? `${encode(text)}\n` : call.m.holes.unknown;
     return isKnown(text) ? call.m.decoded(decode(text)) : call.m.holes.unknown;
   };
 }
@@ -300,7 +305,7 @@ export const textVerbs: Verbs = {
   ...all('grep egrep fgrep zgrep rg ag', grep),
   tr,
   rev,
-  base64: decoder(fromBase64, ['d', 'decode', 'D']),
+  base64: decoder(fromBase64, ['d', 'decode', 'D'], toBase64),
   base32: decoder(fromBase32, ['d', 'decode', 'D']),
   basenc: decoder(fromBase64, ['d', 'decode']),
   xxd: decoder(fromHex, ['r', 'revert']),

@@ -94,9 +94,11 @@ function printClassification(result: Classification): void {
 async function showPolicy({ json }: { json?: boolean }): Promise<void> {
   const rules = contract((await knownNamespaces(process.env)).namespaces);
   if (json === true) return printJson(rules);
-  for (const [name, value] of Object.entries(rules))
-    if (name !== 'actions') printLine(`${name}: ${[value].flat().join(', ')}`);
-  for (const { id, required_role } of rules.actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
+  const { actions, modes, known_namespaces, ...rest } = rules;
+  printLine(`modes: ${modes.join(', ')}`);
+  printLine(`known_namespaces: ${known_namespaces.join(', ')}`);
+  for (const [name, value] of Object.entries(rest)) printLine(`${name}: ${value}`);
+  for (const { id, required_role } of actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
 }
 
 /**

@@ -32,16 +32,12 @@ export class Patterns {
 function build(source: string, whole: boolean, anyCase: boolean): Matcher {
   const folded = anyCase ? source.toLowerCase() : source;
   const expression = toJs(fillHoles(folded, '.*'));
-  const anchored = whole ? expression : `.*(?:${edges(expression)}).*`;
+  // Without the flag m anchors keep to the text's ends inside `.*( ).*` too.
+  const anchored = whole ? expression : `.*(?:${expression}).*`;
   const result = compilePattern(anchored, true);
   if (!('pattern' in result)) return () => true;
   const { matches } = result.pattern;
   return (text) => matches(anyCase ? text.toLowerCase() : text) !== false;
-}
-
-/** Anchors keep their meaning inside `.*( ).*`, since without the flag m they match at the text's ends only. */
-function edges(expression: string): string {
-  return expression === '' ? '' : expression;
 }
 
 const posix: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ import type {
 } from 'unbash';
 import { Expander } from './expand.ts';
 import { isKnown } from './holes.ts';
-import { longestText, type Input, type Machine, type Shell } from './machine.ts';
+import { longestText, newShell, type Input, type Machine, type Shell } from './machine.ts';
 import { runVerb } from './verbs/run.ts';
 import { wroteFile } from './verbs/files.ts';
 
@@ -88,7 +88,7 @@ class Walker {
         return this.#list(node.body, shell, input);
       case 'TestCommand':
       case 'ArithmeticCommand':
-        return this.#inside(node, shell, input);
+        return this.#inside(node, shell);
       default:
         return this.#compound(node, shell, input);
     }
@@ -179,11 +179,7 @@ class Walker {
   }
 
   /** Substitutions inside `[[ ]]` and `(( ))`. */
-  #inside(
-    node: Extract<Node, { type: 'TestCommand' | 'ArithmeticCommand' }>,
-    shell: Shell,
-    input: Input,
-  ): string {
+  #inside(node: Extract<Node, { type: 'TestCommand' | 'ArithmeticCommand' }>, shell: Shell): string {
     if (node.type === 'ArithmeticCommand') {
       const [, name, value] = /^\s*([A-Za-z_]\w*)\s*=([^=].*)$/s.exec(node.body) ?? [];
       const text = `$((${value ?? node.body}))`;
@@ -193,18 +189,18 @@ class Walker {
       if (name !== undefined) shell.vars.set(name, [result]);
       return '';
     }
-    this.#test(node.expression, shell, input);
+    this.#test(node.expression, shell);
     return '';
   }
 
-  #test(expression: Extract<Node, { type: 'TestCommand' }>['expression'], shell: Shell, input: Input): void {
+  #test(expression: Extract<Node, { type: 'TestCommand' }>['expression'], shell: Shell): void {
     if (expression.type === 'TestUnary') this.#expand.text(expression.operand, shell);
     else if (expression.type === 'TestBinary') {
       this.#expand.text(expression.left, shell);
       this.#expand.text(expression.right, shell);
     } else if (expression.type === 'TestLogical')
-      for (const operand of expression.operands) this.#test(operand, shell, input);
-    else this.#test(expression.type === 'TestNot' ? expression.operand : expression.expression, shell, input);
+      for (const operand of expression.operands) this.#test(operand, shell);
+    else this.#test(expression.type === 'TestNot' ? expression.operand : expression.expression, shell);
   }
 
   #command(node: Command, shell: Shell, input: Input): string {
@@ -267,7 +263,7 @@ class Walker {
   }
 
   #read(name: string): string {
-    return this.#m.files.get(name) ?? this.exec(['cat', name], { ...emptyShell }, { rest: '' });
+    return this.#m.files.get(name) ?? this.exec(['cat', name], newShell(), { rest: '' });
   }
 
   exec(argv: readonly string[], shell: Shell, input: Input): string {
@@ -292,17 +288,6 @@ class Walker {
     return this.#m.deeper(() => this.node(body, { ...shell, positional: argv, active }, input));
   }
 }
-
-const emptyShell: Shell = {
-  vars: new Map(),
-  functions: new Map(),
-  aliases: new Map(),
-  positional: ['sh'],
-  scope: 'host',
-  indirect: false,
-  external: true,
-  active: new Set(),
-};
 
 function descriptorOf(one: Extract<Redirection, { type: 'Redirect' }>): string {
   if (one.operator.startsWith('&')) return '&';

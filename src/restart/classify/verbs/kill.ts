@@ -53,7 +53,7 @@ export function pidReason(call: Call, target: string): ReasonClass | null | unde
   if (text.startsWith('%')) return null;
   if (/^[+-]?\d+$/.test(text)) {
     const pid = Number(text);
-    if (pid === -1) return shell.scope === 'elsewhere' ? 'fleet_kill' : 'fleet_kill';
+    if (pid === -1) return 'fleet_kill';
     return shell.scope !== 'elsewhere' && m.known.pids.has(Math.abs(pid)) ? 'manual_daemon_kill' : null;
   }
   if (/[*?[]/.test(text)) return 'indirect';

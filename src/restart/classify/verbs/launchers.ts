@@ -1,13 +1,12 @@
 /** Programs that run a command in ways of their own: from a list, for each file, later, in a terminal, as a task. */
 import { childShell } from '../machine.ts';
-import { isKnown } from '../holes.ts';
 import { has, readOptions, valueOf } from '../options.ts';
 import { all, type Call, type Verb, type Verbs } from './call.ts';
-import { engineApi } from './containers.ts';
 import { runSchedule } from './files.ts';
 import { inputOf } from './lines.ts';
-import { namedForKill } from './names.ts';
 import { runFile, takeAll } from './shells.ts';
+import { curl, git, npx, socat, sql, tar, tasks } from './tools.ts';
+import { editor, screen, tmux } from './terminals.ts';
 
 const mostItems = 100;
 
@@ -118,172 +117,6 @@ const at: Verb = (call) => {
   if (has(options, 'l', 'r', 'd', 'c', 'V')) return '';
   const file = valueOf(options, 'f');
   call.m.text(inputOf(call, file === undefined ? [] : [file]), childShell(call.shell), { rest: '' });
-  return '';
-};
-
-const tmux: Verb = ({ m, shell, args }) => {
-  const { rest } = readOptions(args, { values: 'LSfcT' });
-  for (const line of split(rest, ';')) {
-    const [verb = '', ...words] = line;
-    if (/^(?:send-keys|send)$/.test(verb)) {
-      const { rest: keys } = readOptions(words, { values: 'tN' });
-      m.text(
-        keys
-          .map((key) => (/^(?:Enter|C-m|C-j|KPEnter)$/i.test(key) ? '\n' : /^Space$/i.test(key) ? ' ' : key))
-          .join(''),
-        childShell(shell),
-        { rest: '' },
-      );
-    } else if (
-      /^(?:new-session|new|new-window|neww|split-window|splitw|respawn-pane|respawnp|respawn-window|respawnw|run-shell|run|if-shell|if|popup|display-popup|pipe-pane|pipep)$/.test(
-        verb,
-      )
-    ) {
-      const { rest: command } = readOptions(words, { values: 'tscFnxyelwST' });
-      for (const text of /^(?:if|if-shell)$/.test(verb) ? command : [command.join(' ')])
-        m.text(text, childShell(shell), { rest: '' });
-    } else if (/^kill-(?:server|session|window|pane)$|^kill[wp]$/.test(verb))
-      m.hit(shell, words.some((word) => /wraptool/.test(word)) ? 'indirect' : null);
-  }
-  return '';
-};
-
-function split(words: readonly string[], by: string): string[][] {
-  const lines: string[][] = [[]];
-  for (const word of words) {
-    if (word === by) lines.push([]);
-    else lines.at(-1)?.push(word);
-  }
-  return lines;
-}
-
-const screen: Verb = ({ m, shell, args }) => {
-  const x = args.indexOf('-X');
-  if (x >= 0) {
-    const [verb = '', ...words] = args.slice(x + 1);
-    if (verb === 'stuff')
-      m.text(words.join(' ').replace(/\^M|\\(?:n|r|015)/g, '\n'), childShell(shell), { rest: '' });
-    else if (/^(?:exec|screen|eval)$/.test(verb)) m.text(words.join(' '), childShell(shell), { rest: '' });
-    else if (/^(?:quit|kill)$/.test(verb)) m.hit(shell, null);
-    return '';
-  }
-  const { rest } = readOptions(args, { values: 'SchpstT' });
-  return rest.length === 0 ? '' : m.exec(rest, { ...shell, external: true }, { rest: '' });
-};
-
-/** vim, ed, less and the like run a shell from their commands. */
-const editor: Verb = ({ m, shell, args, input }) => {
-  const commands = args.filter((_word, index) => /^(?:-c|--cmd|-S)$/.test(args[index - 1] ?? ''));
-  const joined = args.flatMap((word) => /^(?:\+|-c)(.+)$/.exec(word)?.[1] ?? []);
-  const typed = isKnown(input.rest) ? input.rest.split('\n').filter((line) => line.startsWith('!')) : [];
-  for (const command of [...commands, ...joined, ...typed].slice(0, 32)) {
-    const text =
-      /^:?(?:silent!?\s+)?(?:\d*,?[%$]?\s*)?(?:r\s*|w\s*)?!\s*([^]+)$/.exec(command)?.[1] ??
-      /system(?:list)?\(\s*["']([^"']*)["']/.exec(command)?.[1];
-    if (text !== undefined) m.text(text, childShell(shell, { indirect: true }), { rest: '' });
-  }
-  return '';
-};
-
-/** npx and its kin: the package's program. */
-const npx: Verb = ({ m, shell, args, input }) => {
-  const options = readOptions(args, { values: 'pc', long: ['package', 'call', 'from', 'with', 'registry'] });
-  const text = valueOf(options, 'c', 'call');
-  if (text !== undefined) return m.text(text, childShell(shell), input);
-  const [program = '', ...rest] = options.rest;
-  return m.exec(
-    [program.replace(/(?<=.)@[^/]*$/, ''), ...rest],
-    { ...shell, external: true, indirect: shell.indirect },
-    input,
-  );
-};
-
-/** Package managers and task runners: a task that is named for a kill. */
-const tasks: Verb = (call) => {
-  const { m, shell, args, input, name } = call;
-  const { rest } = readOptions(args, {
-    values: 'CfjwP',
-    long: ['prefix', 'workspace', 'filter', 'dir', 'cwd', 'file', 'directory', 'justfile'],
-  });
-  const [verb = '', ...words] = rest;
-  if (/^(?:exec|x|dlx)$/.test(verb))
-    return npx({ ...call, args: words[0] === '--' ? words.slice(1) : words });
-  const runner = /^(?:make|gmake|just|task|rake|invoke|gulp|grunt|mage|ninja)$/.test(name);
-  const own =
-    /^(?:install|i|add|ci|remove|uninstall|rm|update|test|t|publish|view|info|init|link|ls|list|audit|config|help|search|why|outdated|pack|create|start|login|cache)$/;
-  const task = /^(?:run|run-script|rum|urn)$/.test(verb) ? words[0] : own.test(verb) ? undefined : verb;
-  const targets = runner ? rest.filter((word) => !word.includes('=')) : [task ?? ''];
-  if (targets.some(namedForKill)) m.hit(shell, 'indirect');
-  void input;
-  return m.holes.unknown;
-};
-
-/** git runs shell text from aliases, rebase, bisect and submodules. */
-const git: Verb = ({ m, shell, args, input }) => {
-  const options = readOptions(args, {
-    values: 'cC',
-    long: ['git-dir', 'work-tree', 'namespace', 'exec-path', 'config-env'],
-  });
-  for (const setting of options.flags.get('c') ?? []) {
-    const text =
-      /^(?:alias\.[^=]+=!|core\.(?:pager|editor|sshcommand|fsmonitor|askpass)=|sequence\.editor=|diff\.external=)([^]+)$/i.exec(
-        setting,
-      )?.[1];
-    if (text !== undefined) m.text(text, childShell(shell), input);
-  }
-  const [verb = '', ...words] = options.rest;
-  const text =
-    verb === 'rebase'
-      ? valueOf(
-          readOptions(words, { values: 'xsX', long: ['exec', 'onto', 'strategy'], mixed: true }),
-          'x',
-          'exec',
-        )
-      : verb === 'submodule' && words[0] === 'foreach'
-        ? words
-            .slice(1)
-            .filter((word) => word !== '--recursive')
-            .join(' ')
-        : verb === 'filter-branch'
-          ? words.find((_word, index) => /^--(?:tree|index|msg|env)-filter$/.test(words[index - 1] ?? ''))
-          : undefined;
-  if (text !== undefined) m.text(text, childShell(shell), input);
-  if (verb === 'bisect' && words[0] === 'run') m.exec(words.slice(1), { ...shell, external: true }, input);
-  return m.holes.unknown;
-};
-
-/** Options of programs whose value is run as a command. */
-const tar: Verb = ({ m, shell, args }) => {
-  for (const [index, word] of args.entries()) {
-    const action =
-      /^--checkpoint-action=exec=([^]+)$/.exec(word)?.[1] ??
-      /^--(?:to-command|use-compress-program|rsh-command)=([^]+)$/.exec(word)?.[1] ??
-      (word === '-I' ? args[index + 1] : undefined);
-    if (action !== undefined) m.text(action, childShell(shell), { rest: '' });
-  }
-  return m.holes.unknown;
-};
-
-const socat: Verb = ({ m, shell, args }) => {
-  for (const word of args) {
-    const [, kind = '', text] = /^(EXEC|SYSTEM|SHELL):([^]+)$/i.exec(word) ?? [];
-    if (kind !== '' && text !== undefined)
-      m.text(text.replace(/^["']|["'](?=,|$)/g, ''), childShell(shell), { rest: '' });
-  }
-  return m.holes.unknown;
-};
-
-const curl: Verb = (call) => {
-  engineApi(call);
-  return call.m.holes.unknown;
-};
-
-/** SQL shells: their own escape to a shell. */
-const sql: Verb = ({ m, shell, args, input }) => {
-  for (const text of [...args, ...(isKnown(input.rest) ? [input.rest] : [])]) {
-    const line = /^\s*(?:\\!|\.shell|\.system|system\s)\s*([^]+)$/.exec(text)?.[1];
-    if (line !== undefined) m.text(line, childShell(shell, { indirect: true }), { rest: '' });
-  }
   return '';
 };
 

@@ -1,8 +1,9 @@
 /** Programs that print or filter text: what comes out of them, as far as it can be known. */
 import { isKnown } from '../holes.ts';
 import { has, readOptions, valueOf } from '../options.ts';
-import { all, type Call, type Verb, type Verbs } from './call.ts';
+import { all, type Verb, type Verbs } from './call.ts';
 import { awk } from './awk.ts';
+import { basic, sed } from './sed.ts';
 import { characterSet, fromBase32, fromBase64, fromHex, toBase64, unescape } from './decode.ts';
 import { inputOf, narrowed } from './lines.ts';
 import { takeAll } from './shells.ts';
@@ -78,16 +79,6 @@ const grep: Verb = (call) => {
 
 function isPlain(text: string, pattern: string): boolean {
   return text.trim() === pattern;
-}
-
-/** Basic regular expressions have their operators escaped. */
-function basic(pattern: string, extended: boolean): string {
-  return extended
-    ? pattern
-    : pattern.replace(
-        /\\([|+?(){}])|([|+?(){}])/g,
-        (_whole, operator?: string, plain?: string) => operator ?? `\\${plain ?? ''}`,
-      );
 }
 
 const tr: Verb = (call) => {
@@ -182,59 +173,6 @@ const cut: Verb = (call) => {
     .map((line) => (line.includes(by) ? (line.split(by)[Number(field) - 1] ?? '') : line))
     .join('\n');
 };
-
-/** sed: `s/a/b/` with what needs no search back, `/re/` with -n, and the command e. */
-const sed: Verb = (call) => {
-  const { m } = call;
-  const options = readOptions(call.args, {
-    values: 'efl',
-    attached: 'i',
-    long: ['expression', 'file', 'line-length'],
-    mixed: true,
-  });
-  const given = [...(options.flags.get('e') ?? []), ...(options.flags.get('expression') ?? [])];
-  const [script = '', ...files] = given.length === 0 ? options.rest : [given.join(';'), ...options.rest];
-  const shellText = /(?:^|[;\d$])\s*e\s+([^]+)$/.exec(script)?.[1];
-  if (shellText !== undefined) m.text(shellText, { ...call.shell, indirect: true }, { rest: '' });
-  const text = inputOf(call, files);
-  const only = /^\/([^/]*)\/(I?)(p|!?d|s)/.exec(script);
-  if (only !== null)
-    return narrowed(call, text, basic(only[1] ?? '', has(options, 'E', 'r')), {
-      invert: only[3] === 'd',
-      anyCase: only[2] === 'I',
-    });
-  return substitute(call, text, script, has(options, 'E', 'r', 'regexp-extended'));
-};
-
-function substitute({ m }: Call, text: string, script: string, extended: boolean): string {
-  const [, by, pattern = '', replacement = '', flags = ''] =
-    /^s(.)((?:(?!\1).)*)\1((?:(?!\1).)*)\1([gipe]*)$/su.exec(script) ?? [];
-  const source = basic(pattern, extended);
-  // With more than one repetition a search could take long.
-  if (
-    by === undefined ||
-    text.length > 4096 ||
-    (source.match(/[*+{]/g) ?? []).length > 1 ||
-    /\\[1-9]/.test(source)
-  )
-    return m.blurred(text);
-  try {
-    const expression = new RegExp(source, flags.includes('g') ? 'gm' : 'm');
-    const made = replacement
-      .replace(/\$/g, '$$$$')
-      .replace(/\\&/g, '\0')
-      .replace(/&/g, '$$&')
-      .replaceAll('\0', '&')
-      .replace(/\\([1-9])/g, '$$$1');
-    return text
-      .split('\n')
-      .map((line, at, list) => (line === '' && at === list.length - 1 ? '' : line.replace(expression, made)))
-      .join('\n');
-  } catch (error) {
-    if (error instanceof SyntaxError) return m.blurred(text);
-    throw error;
-  }
-}
 
 const tee: Verb = (call) => {
   const { rest, flags } = readOptions(call.args, { mixed: true });

@@ -6,6 +6,8 @@ import type { ReasonClass } from './types.ts';
 
 /** Names of the process: node's own, that of its main thread in newer versions, and the title. */
 const processNames = ['node', 'MainThread', 'wraptool'];
+/** What the sessions' containers hang on. */
+const engineNames = ['dockerd', 'containerd', 'bwrap'];
 /** Other programs of the kinds that are hit together with a gateway by what is too wide. */
 const otherLines = ['node /srv/a/index.js', '/usr/bin/node /srv/a/index.js'];
 /** A session is named for its harness and its folder where nobody named it. */
@@ -30,6 +32,7 @@ function lines(names: readonly string[]): string[] {
     'wraptool serve --session claude-app',
     'wraptool',
     'node /usr/local/bin/wraptool up claude',
+    '/usr/bin/dockerd -H fd://',
   ];
 }
 
@@ -38,7 +41,7 @@ export function patternWidth(m: Machine, pattern: string, how: Match & { readonl
   const test = m.patterns.compile(pattern, how);
   if (!how.full) {
     if (test('node') || test('MainThread')) return 'fleet';
-    return processNames.some(test) ? 'gateway' : 'none';
+    return [...processNames, ...engineNames].some(test) ? 'gateway' : 'none';
   }
   const literal = pattern.replace(/^\^|\$$/g, '').replace(/\[(\w)\]/g, '$1');
   const all = proposed.test(literal) ? [...m.known.names, literal] : m.known.names;
@@ -61,7 +64,7 @@ export function widthReason(width: Width, narrow: ReasonClass): ReasonClass | nu
 export function nameWidth(name: string, anyCase = false): Width {
   const base = fold(name.slice(name.lastIndexOf('/') + 1), anyCase);
   if (['node', 'nodejs', fold('MainThread', anyCase)].includes(base)) return 'fleet';
-  return base === 'wraptool' || base === 'bwrap' ? 'gateway' : 'none';
+  return base === 'wraptool' || engineNames.includes(base) ? 'gateway' : 'none';
 }
 
 function fold(text: string, anyCase: boolean): string {

@@ -37,6 +37,8 @@ export type Run = {
 export class Machine {
   readonly holes = new Holes();
   readonly files = new Map<string, string>();
+  /** Programs under the names that the command copied or linked them to. */
+  readonly programs = new Map<string, string>();
   readonly findings: Finding[] = [];
   readonly patterns = new Patterns();
   readonly known: Known;

@@ -30,6 +30,12 @@ export function runCode(call: Call, source: string, language: string): void {
   const { bare, literals } = split(folded);
   const inner: Call = { ...call, shell: childShell(call.shell, { indirect: true, external: true }) };
   killsIn(inner, folded, bare);
+  // A container by its name through a client of the engine.
+  if (
+    /\.(?:kill|stop|restart|remove|pause|terminate)\(/.test(bare) &&
+    literals.some((text) => /^wraptool[-@]/.test(text))
+  )
+    inner.m.hit(inner.shell, 'container_kill');
   if (runners.test(bare)) runLiterals(inner, folded, literals);
   if (evaluators.test(bare)) evaluate(inner, bare, literals, language);
 }

@@ -1,6 +1,7 @@
 /** `kill` and what else takes process ids. */
 import { widthReason, nameWidth } from '../gateway.ts';
 import { isKnown } from '../holes.ts';
+import { readOptions } from '../options.ts';
 import { isHarmless, isSignal } from '../signals.ts';
 import type { ReasonClass } from '../types.ts';
 import type { Call, Verbs } from './call.ts';
@@ -103,8 +104,10 @@ function taskkill(call: Call): string {
   return '';
 }
 
-/** prlimit can end a process by its limits; reading them does not. */
+/** prlimit runs a command, or with a pid can end a process by its limits; reading them does not. */
 function prlimit(call: Call): string {
+  const { rest } = readOptions(call.args, { values: 'po', long: ['pid', 'output'] });
+  if (rest.length > 0) return call.m.exec(rest, { ...call.shell, external: true }, call.input);
   const pid = call.args.flatMap((word, at) => {
     const joined = /^(?:--pid=|-p)(\d+)$/.exec(word)?.[1];
     return joined ?? (/^(?:--pid|-p)$/.test(word) ? (call.args[at + 1] ?? '') : []);

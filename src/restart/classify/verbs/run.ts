@@ -46,6 +46,7 @@ const killing = [
   'shutdown',
 ];
 const killWord = /^(?:.*\/)?(?:kill|pkill|killall|skill)$/;
+const runner = /^(?:.*\/)?(?:(?:ba|da|z)?sh|sudo|env|nohup|timeout|python3?|node|perl|ruby)$/;
 
 /** What the command would print; what it would hit is recorded. */
 export function runVerb(call: Call): string {
@@ -56,6 +57,8 @@ export function runVerb(call: Call): string {
   if (/\s/.test(name) && /^\S+[\u00a0\u2000-\u200b\u202f\u3000]/.test(name))
     return m.exec([...name.split(/[\s\u200b]+/), ...args], shell, input);
   if (initScript({ ...call, name })) return '';
+  const copied = m.programs.get(name) ?? m.programs.get(name.replace(/^\.\//, ''));
+  if (copied !== undefined) return m.exec([copied, ...args], shell, input);
   const verb = verbs.get(program);
   if (verb !== undefined) return verb({ ...call, name });
   if (interpreter({ ...call, name }, program)) return m.blurred(input.rest);
@@ -91,14 +94,14 @@ function unknownVerb(call: Call): string {
 
 /** A program that is not known and is given a kill as its last words, or as the value of an option that runs text. */
 function unknownWrapper({ m, args, shell, input }: Call): void {
-  const at = args.findIndex((word) => killWord.test(word));
-  const inner = childShell(shell, { indirect: true, external: true });
-  if (at >= 0 && at < args.length - 1) m.exec(args.slice(at), inner, input);
+  const at = args.findIndex((word) => killWord.test(word) || runner.test(word));
+  // A wrapper does not change what it runs.
+  if (at >= 0 && at < args.length - 1) m.exec(args.slice(at), { ...shell, external: true }, input);
   for (const [index, word] of args.entries()) {
     const option = args[index - 1] ?? '';
     const runs = /^(?:-[ceEx]|--(?:exec|command|eval|run|cmd|shell|script|on-\w+|hook))$/.test(option);
     const joined = /^--(?:exec|command|eval|run|cmd|shell|script|hook)=([^]+)$/.exec(word)?.[1];
-    if (runs && /\s/.test(word)) m.text(word, childShell(shell, { indirect: true }), input);
-    else if (joined !== undefined) m.text(joined, childShell(shell, { indirect: true }), input);
+    if (runs && /\s/.test(word)) m.text(word, childShell(shell), input);
+    else if (joined !== undefined) m.text(joined, childShell(shell), input);
   }
 }

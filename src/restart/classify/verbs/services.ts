@@ -8,6 +8,8 @@ const stops =
   /^(?:stop|kill|restart|try-restart|condrestart|condstop|reload-or-restart|try-reload-or-restart|reload-or-try-restart|force-reload|isolate|freeze)$/;
 const endsAll =
   /^(?:reboot|poweroff|halt|kexec|soft-reboot|exit|rescue|emergency|default|switch-root|hibernate|hybrid-sleep)$/;
+/** Targets that end the machine's work when they are started. */
+const ending = /^(?:rescue|emergency|poweroff|reboot|halt|shutdown|kexec|soft-reboot)\.target$/;
 const carriers =
   /(?:rescue|emergency|poweroff|reboot|halt|shutdown|multi-user|basic|sysinit|single)\.target$/;
 
@@ -44,7 +46,10 @@ function systemctl(call: Call): string {
   const [verb = '', ...units] = options.rest;
   if (verb === 'show' || verb === 'status') return pidsOf(call, units);
   if (endsAll.test(verb)) m.hit(shell, 'fleet_kill');
-  else if (verb === 'isolate' || units.some((unit) => stops.test(verb) && carriers.test(unit)))
+  else if (
+    verb === 'isolate' ||
+    units.some((unit) => (stops.test(verb) && carriers.test(unit)) || (verb === 'start' && ending.test(unit)))
+  )
     m.hit(shell, 'fleet_kill');
   else if (verb === 'kill' && isHarmless(valueOf(options, 's', 'signal') ?? 'TERM')) return '';
   else if (stops.test(verb)) hitUnits(call, units);
@@ -64,7 +69,7 @@ function verbFirst(verbs: RegExp, spec: { values?: string; long?: readonly strin
   return (call) => {
     const { rest } = readOptions(call.args, { ...spec, mixed: true });
     const [verb = '', ...names] = rest;
-    if (verbs.test(verb)) hitUnits(call, names.length > 0 ? names : []);
+    if (verbs.test(verb)) hitUnits(call, verb === 'stopall' ? ['all'] : names);
     return '';
   };
 }
@@ -212,7 +217,13 @@ const startStopDaemon: Verb = (call) => {
 export const serviceVerbs: Verbs = {
   systemctl,
   ...all('service rc-service invoke-rc.d', nameFirst(serviceVerbs_)),
-  ...all('initctl stop-job brew-services', verbFirst(/^(?:stop|restart)$/)),
+  ...all('initctl rcctl dinitctl herd sc net', verbFirst(/^(?:stop|restart)$/)),
+  svcadm: verbFirst(/^(?:disable|restart)$/),
+  's6-rc': (call) => {
+    const options = readOptions(call.args, { values: 'btln', mixed: true });
+    if (has(options, 'd')) hitUnits(call, options.rest.slice(1));
+    return '';
+  },
   monit: verbFirst(/^(?:stop|restart|quit)$/, { values: 'cgl' }),
   ...all(
     'circusctl god forever honcho overmind',

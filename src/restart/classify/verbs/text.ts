@@ -181,6 +181,8 @@ const tee: Verb = (call) => {
   return text;
 };
 
+const killing = /^(?:\/usr)?(?:\/s?bin\/)(?:p?kill|killall5?|skill|fuser|reboot|shutdown|sh|bash)$/;
+
 const copy: Verb = ({ m, args }) => {
   const { rest } = readOptions(args, {
     values: 'mtogS',
@@ -190,6 +192,7 @@ const copy: Verb = ({ m, args }) => {
   const [from = '', to = ''] = rest;
   const content = m.files.get(from);
   if (content !== undefined && rest.length === 2) m.files.set(to, content);
+  if (killing.test(from) && rest.length === 2 && from !== to) m.programs.set(to, from);
   return '';
 };
 
@@ -261,6 +264,9 @@ export const textVerbs: Verbs = {
   which,
   dd,
   basename,
+  // The numbers in /proc are all processes.
+  ls: ({ m, args }) =>
+    args.some((word) => /^\/proc\/?$/.test(word)) ? m.targets('fleet_kill', 'processes') : m.holes.unknown,
   jobs: ({ m }) => m.hole({ of: 'own' }),
   hostname: () => 'localhost\n',
   pwd: () => '/\n',

@@ -6,6 +6,7 @@ import { outside } from './holes.ts';
 import { Machine, newShell } from './machine.ts';
 import { redactCommand } from './redact.ts';
 import type { Known, ReasonClass } from './types.ts';
+import { mentionsKill } from './verbs/names.ts';
 import { connect } from './walk.ts';
 
 export type Classification = {
@@ -29,10 +30,6 @@ export type Classification = {
 
 /** Longest command that is followed; a longer one counts as a kill where it holds a kill's word. */
 const longest = 16 * 1024;
-/** A kill's word anywhere: what decides where the text can't be followed. */
-const killWord =
-  /(?:^|[^A-Za-z0-9_-])(?:p?kill|killall5?|skill|fuser|killpg|reboot|shutdown|poweroff|kill-port|fkill)(?![A-Za-z0-9_])/;
-
 export function classify(command: string, known: Known): Classification {
   const m = new Machine(known);
   if (command.length > longest) m.incomplete = true;
@@ -40,7 +37,7 @@ export function classify(command: string, known: Known): Classification {
     connect(m);
     m.text(outside(command), newShell(), { rest: m.holes.unknown });
   }
-  if (m.incomplete && killWord.test(command) && !m.findings.some(({ reason }) => reason !== null))
+  if (m.incomplete && mentionsKill(command) && !m.findings.some(({ reason }) => reason !== null))
     m.hit(newShell(), 'indirect');
   const reasons = m.findings.flatMap(({ reason }) => reason ?? []);
   // What can be named is better than what can't be read.

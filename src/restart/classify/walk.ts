@@ -16,6 +16,7 @@ import { isKnown } from './holes.ts';
 import { longestText, newShell, type Input, type Machine, type Shell } from './machine.ts';
 import { runVerb } from './verbs/run.ts';
 import { wroteFile } from './verbs/files.ts';
+import { mentionsKill } from './verbs/names.ts';
 
 type Node = Parameters<Walker['node']>[0];
 const longestLoop = 200;
@@ -44,12 +45,13 @@ class Walker {
       return '';
     }
     const inner = this.#m.wasDecoded(text) ? { ...shell, indirect: true } : shell;
-    return this.#m.deeper(() => this.script(parse(text), inner, input));
+    const script = parse(text);
+    // Text that another language or a decoder gave need not be shell; unknown pieces may break it too.
+    if ((script.errors?.length ?? 0) > 0 && !inner.indirect && mentionsKill(text)) this.#m.incomplete = true;
+    return this.#m.deeper(() => this.script(script, inner, input));
   }
 
   script(script: ParsedScript, shell: Shell, input: Input): string {
-    // Text that another language or a decoder gave need not be shell at all.
-    if ((script.errors?.length ?? 0) > 0 && !shell.indirect) this.#m.incomplete = true;
     return this.#statements(script.commands, shell, input);
   }
 

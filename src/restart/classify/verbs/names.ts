@@ -15,6 +15,13 @@ export function namedForKill(name: string): boolean {
   );
 }
 
+/** A kill's word anywhere in a text: what decides where the text can't be followed. */
+export function mentionsKill(text: string): boolean {
+  return /(?:^|[^A-Za-z0-9_-])(?:p?kill|killall5?|skill|fuser|killpg|reboot|shutdown|poweroff|kill-port|fkill)(?![A-Za-z0-9_])/.test(
+    text,
+  );
+}
+
 /** Tools whose words only name, search, print or document. Nothing that they are given runs. */
 export const readers: ReadonlySet<string> = new Set(
   (

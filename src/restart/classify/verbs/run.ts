@@ -86,7 +86,8 @@ function unknownVerb(call: Call): string {
     for (const text of origin.texts) m.exec([...text.split(/\s+/), ...args], shell, input);
   const pids = args.some((word) => /^[+-]?\d+$/.test(word) && m.known.pids.has(Math.abs(Number(word))));
   const glob = fillHoles(programOf(name), '*');
-  const meant = glob === '*' ? undefined : killing.find((one) => globMatches(glob, one));
+  // A letter or none could be any program.
+  const meant = /[a-z]{2}/.test(glob) ? killing.find((one) => globMatches(glob, one)) : undefined;
   if (pids && shell.scope !== 'elsewhere') m.hit(shell, 'indirect');
   else if (meant !== undefined) m.exec([meant, ...args], childShell(shell, { indirect: true }), input);
   return m.holes.unknown;

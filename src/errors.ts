@@ -72,6 +72,16 @@ export const errorCodes = {
     mend: '`wraptool down NAME`, or another `--name`',
   },
   session_unknown: { exit: 2, summary: 'there is no session of that name', mend: '`wraptool ps`' },
+  state_damaged: {
+    exit: 1,
+    summary: 'a file of wraptool’s own state is not readable as one',
+    mend: 'look at the file that is named; move it away if it is of no use',
+  },
+  namespace_unknown: {
+    exit: 3,
+    summary: 'there is no live or recorded namespace of that name',
+    mend: '`wraptool restart policy` lists them',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',

@@ -36,6 +36,7 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
     ),
     requests: { log: input.requests.log === undefined ? places.log : real(input.requests.log) },
     up: { ...input.up, extra_roots: input.up.extra_roots.map(real) },
+    supervisor: input.supervisor,
   };
 }
 

@@ -410,6 +410,20 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Sessions of `wraptool up`.'),
+  supervisor: z
+    .strictObject({
+      restart: z
+        .enum(['never', 'on-crash'], { error: 'expected never or on-crash' })
+        .default('never')
+        .describe(
+          '`on-crash`: start a gateway again that ended with an error or crashed, with growing pauses; it is unproven then.',
+        ),
+      probe_tool: form('the name of a tool', /^[A-Za-z0-9_.-]{1,128}$/)
+        .default('wraptool_discover')
+        .describe('The tool that a probe inside the runtime has to call before a gateway counts as clean.'),
+    })
+    .prefault({})
+    .describe('What owns a session’s gateway.'),
 });
 
 /** The file’s content, defaults applied, text forms not yet read. */

@@ -59,6 +59,7 @@ export type Config = {
     readonly harness_env: readonly string[];
     readonly extra_roots: readonly string[];
   };
+  readonly supervisor: Readonly<ConfigInput['supervisor']>;
 };
 
 /** One frozen value per load; a call holds the snapshot that it began with. */

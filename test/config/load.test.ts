@@ -340,6 +340,7 @@ void describe('accepted', () => {
         confine_install: 'auto',
         base_image: 'mcr.microsoft.com/devcontainers/base:bookworm',
       },
+      supervisor: { restart: 'never', probe_tool: 'wraptool_discover' },
     });
   });
   test('an upstream server, and what is assumed of it', () => {

@@ -3,6 +3,7 @@ import { loadConfig } from '../../config/load.ts';
 import { WraptoolError } from '../../errors.ts';
 import { listDescriptors, loadDescriptor, type Descriptor } from '../../harness/descriptor.ts';
 import { provide } from '../../harness/provide.ts';
+import { registerConfig } from '../harness-config.ts';
 import { createStep } from '../steps.ts';
 import { note, printJson, printLine, table } from '../voice.ts';
 
@@ -32,6 +33,7 @@ export function register(program: Command): void {
     .option('--config <file>', 'config file')
     .option('--json', 'as JSON')
     .action(install);
+  registerConfig(harness);
 }
 
 type InstallFlags = { harnessVersion?: string; config?: string; json?: boolean };

@@ -18,6 +18,7 @@ import {
 } from '../harness/client-config.ts';
 import type { ClientConfig } from '../harness/config-schema.ts';
 import { loadDescriptor } from '../harness/descriptor.ts';
+import { refuseAgentWritable } from './agent-writable.ts';
 import { gatewayAddress, gatewayToken } from './gateway-address.ts';
 import { escapeHostile } from './hostile.ts';
 import { note, printJson } from './voice.ts';
@@ -69,6 +70,7 @@ async function config(name: string, flags: Flags, env: Env): Promise<void> {
   const written =
     flags.entry === undefined ? await ours(name, section, flags, env) : given(flags.entry, flags);
   if (flags.print) return print(place, written.value, flags.json === true);
+  await refuseAgentWritable(place.file, env);
   if (written.secret) await refuseReadable(place.file);
   const folder = receiptsDir(env, name);
   const outcome = flags.dryRun
@@ -176,6 +178,7 @@ async function restore(
   const section = configOf(await loadDescriptor(name, env));
   const folder = receiptsDir(env, name);
   const place = await whichOne(name, await entryPlace(section, flags.file, env), folder, flags.file);
+  await refuseAgentWritable(place.file, env);
   const outcome = await (flags.dryRun ? previewRestore : restoreEntry)(place, folder);
   if (!outcome.ok) throw refusalError(outcome, place.file);
   const { done } = outcome;

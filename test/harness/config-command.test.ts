@@ -267,6 +267,54 @@ describe('harness config leaves alone', () => {
   });
 });
 
+describe('a file that an agent could have put a link to, or could change meanwhile, is refused:', () => {
+  const cases: [name: string, prepare: (where: Place, workspace: string) => string][] = [
+    ['it is in a workspace', (_, workspace) => path.join(workspace, '.vscode/mcp.json')],
+    [
+      'its folder is a link out of one',
+      (where, workspace) => {
+        mkdirSync(where.file('Code'));
+        symlinkSync(where.file('Code'), path.join(workspace, '.vscode'));
+        return path.join(workspace, '.vscode/mcp.json');
+      },
+    ],
+    [
+      'it is a link out of one, through another link',
+      (where, workspace) => {
+        symlinkSync(where.file('victim.json'), path.join(workspace, 'mcp.json'));
+        symlinkSync(path.join(workspace, 'mcp.json'), where.file('mine.json'));
+        return where.file('mine.json');
+      },
+    ],
+    ['it is in a harness HOME', (where) => where.file('.local/state/wraptool/homes/claude/abc/.claude.json')],
+  ];
+  for (const [name, prepare] of cases)
+    test(name, async () => {
+      const where = place();
+      const workspace = where.file('app');
+      mkdirSync(workspace);
+      const state = where.file('.local/state/wraptool');
+      mkdirSync(path.join(state, 'workspaces'), { recursive: true });
+      mkdirSync(path.join(state, 'homes/claude/abc'), { recursive: true });
+      writeFileSync(path.join(state, 'workspaces/0123456789ab.json'), JSON.stringify({ workspace }));
+      const file = prepare(where, workspace);
+      for (const argv of [
+        ['config', 'vscode', '--url', url],
+        ['restore', 'vscode'],
+      ]) {
+        const said = await where.cli.wraptool('harness', ...argv, '--file', file, '--json');
+        assert.deepEqual([said.code, error(said).code], [2, 'unsafe_location'], said.stdout);
+      }
+      assert.equal(existsSync(file), false);
+      assert.equal(existsSync(where.file('victim.json')), false);
+      assert.equal(
+        (await where.cli.wraptool('harness', 'config', 'vscode', '--url', url, '--file', file, '--print'))
+          .code,
+        0,
+      );
+    });
+});
+
 describe('the token', () => {
   const token = 'a-token-of-the-operators-own';
   test('is never written where the client reads variables', async () => {

@@ -3,10 +3,10 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { setEntry } from '../edit/entry.ts';
 import { textOf } from '../edit/file.ts';
-import { keptFor, listReceipts, type EntryPlace } from '../edit/receipts.ts';
+import { keptFor, type EntryPlace } from '../edit/receipts.ts';
 import { refusalError } from '../edit/refuse.ts';
 import type { Json, Outcome } from '../edit/types.ts';
-import { addEntry, previewRestore, restoreEntry } from '../edit/undo.ts';
+import { addEntry } from '../edit/undo.ts';
 import { WraptoolError } from '../errors.ts';
 import {
   configOf,
@@ -36,6 +36,9 @@ type Flags = {
   readonly json?: boolean;
 };
 
+/** `path`: where it goes instead of the descriptor's place. */
+type Given = Written & { readonly path?: readonly string[] };
+
 export function registerConfig(harness: Command): void {
   harness
     .command('config')
@@ -45,30 +48,22 @@ export function registerConfig(harness: Command): void {
     .option('--url <url>', 'address of the gateway; default: that of `mcp.listen` or `mcp.socket`')
     .option('--transport <name>', 'http, sse or stdio')
     .option('--file <file>', "another file than the client's own")
-    .option('--entry <json>', 'write this entry, an object, instead of the descriptor’s')
+    .option(
+      '--entry <json>',
+      'write this object instead of the descriptor’s entry; {path, key, value} writes it elsewhere in the file',
+    )
     .option('--config <file>', 'config file')
     .option('--dry-run', 'print the diff and leave the file alone')
     .option('--json', 'a receipt: what was written where')
     .action((name: string, flags: Flags) => config(name, flags, process.env));
-  harness
-    .command('restore')
-    .description(
-      'take back what `harness config` wrote: byte for byte, or our entry alone where the file changed since',
-    )
-    .argument('<name>')
-    .option('--file <file>', "another file than the client's own")
-    .option('--dry-run', 'say what would be taken back and leave the file alone')
-    .option('--json', 'as JSON')
-    .action((name: string, flags: Pick<Flags, 'file' | 'dryRun' | 'json'>) =>
-      restore(name, flags, process.env),
-    );
 }
 
 async function config(name: string, flags: Flags, env: Env): Promise<void> {
   const section = configOf(await loadDescriptor(name, env));
-  const place = await entryPlace(section, flags.file, env);
+  const own = await entryPlace(section, flags.file, env);
   const written =
     flags.entry === undefined ? await ours(name, section, flags, env) : given(flags.entry, flags);
+  const place = written.path === undefined ? own : { ...own, path: written.path };
   if (flags.print) return print(place, written.value, flags.json === true);
   await refuseAgentWritable(place.file, env);
   if (written.secret) await refuseReadable(place.file);
@@ -95,7 +90,7 @@ async function config(name: string, flags: Flags, env: Env): Promise<void> {
     });
   if (diff !== null) process.stdout.write(diff.split('\n').map(escapeHostile).join('\n'));
   note(said(name, place.file, changed, flags.dryRun === true));
-  if (changed && section.then !== undefined && flags.entry === undefined) note(section.then);
+  if (changed && section.afterwards !== undefined && flags.entry === undefined) note(section.afterwards);
 }
 
 function said(name: string, file: string, changed: boolean, dryRun: boolean): string {
@@ -105,14 +100,14 @@ function said(name: string, file: string, changed: boolean, dryRun: boolean): st
 }
 
 /** The entry of the descriptor, filled. */
-async function ours(name: string, section: ClientConfig, flags: Flags, env: Env): Promise<Written> {
+async function ours(name: string, section: ClientConfig, flags: Flags, env: Env): Promise<Given> {
   const transport = transportOf(name, section, flags.transport);
   const url = await gatewayAddress(transport, flags, env);
   return entryFor(section, transport, url, flags.print ? null : () => gatewayToken(name, flags.config, env));
 }
 
 /** What the operator wrote out. */
-function given(text: string, flags: Flags): Written {
+function given(text: string, flags: Flags): Given {
   for (const [option, value] of [
     ['--url', flags.url],
     ['--transport', flags.transport],
@@ -132,7 +127,22 @@ function given(text: string, flags: Flags): Written {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new WraptoolError('usage', '--entry is not a JSON object', { hint: 'such as \'{"url": "…"}\'' });
-  return { value: value as Json, secret: false, masked: (own) => own };
+  const entry = value as Readonly<Record<string, Json>>;
+  const place = placed(entry);
+  return {
+    ...(place === null ? { value: entry } : { value: place.value, path: place.path }),
+    secret: false,
+    masked: (own) => own,
+  };
+}
+
+/** An entry may say where it goes: `{path, key, value}`, as no server's own does. */
+function placed(entry: Readonly<Record<string, Json>>): { path: string[]; value: Json } | null {
+  const { path: keys, key, value } = entry;
+  if (!Array.isArray(keys) || typeof key !== 'string' || value === undefined) return null;
+  if (keys.length > 0 && keys.every((one): one is string => typeof one === 'string'))
+    return { path: [...(keys as string[]), key], value };
+  throw new WraptoolError('usage', '"path" of --entry is not a list of keys');
 }
 
 /** A file with the token in it is for its owner alone; a new one is made so. */
@@ -168,45 +178,4 @@ async function planned(place: EntryPlace, value: Json): Promise<Outcome> {
   });
   const text = textOf(bytes);
   return typeof text === 'string' ? setEntry(place.format, text, place.path, value, place.grammar) : text;
-}
-
-async function restore(
-  name: string,
-  flags: Pick<Flags, 'file' | 'dryRun' | 'json'>,
-  env: Env,
-): Promise<void> {
-  const section = configOf(await loadDescriptor(name, env));
-  const folder = receiptsDir(env, name);
-  const place = await whichOne(name, await entryPlace(section, flags.file, env), folder, flags.file);
-  await refuseAgentWritable(place.file, env);
-  const outcome = await (flags.dryRun ? previewRestore : restoreEntry)(place, folder);
-  if (!outcome.ok) throw refusalError(outcome, place.file);
-  const { done } = outcome;
-  if (flags.json) printJson({ harness: name, file: place.file, done, dry_run: flags.dryRun === true });
-  else note(`"${place.file}" ${ends[done]}${flags.dryRun ? ' (this would be done)' : ''}`);
-}
-
-const ends = {
-  restored: 'is byte for byte what it was before',
-  'file-removed': 'is removed: it was not there before',
-  'entry-removed': 'was changed since: only the entry of wraptool was taken out',
-  nothing: 'holds nothing to take back',
-} as const;
-
-/** Where no file is named: the client's own, else the one file that there is a receipt of. */
-async function whichOne(
-  name: string,
-  own: EntryPlace,
-  folder: string,
-  file: string | undefined,
-): Promise<EntryPlace> {
-  if (file !== undefined || (await keptFor(own, folder)) !== null) return own;
-  const receipts = await listReceipts(folder);
-  const [only] = receipts;
-  if (only === undefined) return own;
-  if (receipts.length === 1) return { ...own, file: only.file, path: only.path };
-  throw new WraptoolError('usage', `entries for "${name}" were written into several files`, {
-    problems: receipts.map((receipt) => receipt.file),
-    hint: 'name one of them with --file',
-  });
 }

@@ -65,7 +65,7 @@ export const clientConfigSchema = z
     sse: entry.optional(),
     stdio: entry.optional(),
     /** What is left to do by hand afterwards, one sentence without a full stop. */
-    then: z.string().min(1).optional(),
+    afterwards: z.string().min(1).optional(),
   })
   .superRefine((value, context) => {
     if (transports.every((name) => value[name] === undefined))

@@ -211,6 +211,16 @@ describe('harness config writes the client’s own config', () => {
   });
 });
 
+test('an entry may say where it goes, and is found again', async () => {
+  const where = place();
+  const file = where.file('.claude.json');
+  const given = JSON.stringify({ path: ['projects', '/src'], key: 'mine', value: { a: 1 } });
+  const receipt = await where.facts('harness', 'config', 'claude', '--entry', given);
+  assert.deepEqual([receipt['path'], receipt['entry']], [['projects', '/src', 'mine'], { a: 1 }]);
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { projects: { '/src': { mine: { a: 1 } } } });
+  assert.equal((await where.facts('harness', 'restore', 'claude', '--file', file))['done'], 'file-removed');
+});
+
 describe('harness config leaves alone', () => {
   test('a file that does not parse, and names line and column', async () => {
     const where = place();
@@ -443,7 +453,7 @@ test('of any document: add, add again, restore is the identity', async () => {
       await where.facts('harness', 'restore', client, '--file', file);
       assert.equal(readFileSync(file, 'utf8'), text);
     }),
-    { numRuns: Math.min(runs.numRuns, 400) },
+    { numRuns: Math.min(runs.numRuns, 150) },
   );
   assert.ok(accepted > 50, String(accepted));
 });
@@ -478,7 +488,7 @@ test('a kill -9 at any moment leaves the old file or the new one, which restore 
   const whole = performance.now() - began;
   await where.facts('harness', 'restore', 'claude');
   let written = 0;
-  for (const part of [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 100]) {
+  for (const part of [0.5, 0.7, 0.8, 0.9, 1, 100]) {
     const child = start(where, 'config', 'claude', '--url', url);
     const timer = setTimeout(() => child.kill(), whole * part);
     await child.exit;

@@ -3,6 +3,7 @@ import { listDescriptors, loadDescriptor, type Descriptor } from '../../harness/
 import { registerAdd } from '../harness-add.ts';
 import { registerCheck } from '../harness-check.ts';
 import { registerConfig } from '../harness-config.ts';
+import { registerRestore } from '../harness-restore.ts';
 import { registerInstall } from '../harness-install.ts';
 import { printJson, printLine, table } from '../voice.ts';
 
@@ -12,12 +13,12 @@ export function register(program: Command): void {
     .description('harnesses: list, install, add, check, and write their own config');
   harness
     .command('list')
-    .description('list the harnesses that can be started')
+    .description('list the harnesses, and what each is known for')
     .option('--json', 'as JSON')
     .action(async (flags: { json?: boolean }) => {
       const all = await listDescriptors(process.env);
       if (flags.json) printJson(all.map(summary));
-      else printLine(table([['NAME', 'VERSION', 'FROM', 'TITLE'], ...all.map(row)]));
+      else printLine(table([['NAME', 'VERSION', 'FOR', 'FROM', 'TITLE'], ...all.map(row)]));
     });
   harness
     .command('show')
@@ -28,6 +29,7 @@ export function register(program: Command): void {
     );
   registerInstall(harness);
   registerConfig(harness);
+  registerRestore(harness);
   registerAdd(harness);
   registerCheck(harness);
 }
@@ -41,9 +43,22 @@ function summary(descriptor: Descriptor): Record<string, unknown> {
     package: descriptor.install?.npm?.package ?? null,
     version: descriptor.install?.npm?.version ?? null,
     list_changed: descriptor.list_changed,
+    up: descriptor.command.length > 0,
+    config: descriptor.config !== undefined,
   };
 }
 
 function row(descriptor: Descriptor): string[] {
-  return [descriptor.name, descriptor.install?.npm?.version ?? '-', descriptor.origin, descriptor.title];
+  return [
+    descriptor.name,
+    descriptor.install?.npm?.version ?? '-',
+    uses(descriptor),
+    descriptor.origin,
+    descriptor.title,
+  ];
+}
+
+/** What it is known for. */
+function uses({ command, config }: Descriptor): string {
+  return [...(command.length > 0 ? ['up'] : []), ...(config === undefined ? [] : ['config'])].join(', ');
 }

@@ -39,7 +39,7 @@ async function check(name: string, flags: Flags): Promise<void> {
   const descriptor = await loadDescriptor(name, process.env);
   assertRunnable(descriptor);
   const confineInstall = await confinement(flags.config);
-  const signal = endOnSignals('the check');
+  const signal = endOnSignals('the check', 'harness_check_failed');
   const step = createStep({ quiet: process.argv.includes('--quiet') });
   const provided = await step(`harness ${name}`, (progress) =>
     provide(descriptor, {

@@ -1,7 +1,7 @@
 /** `wraptool harness install`: ahead of the first start, or what only the operator can bring. */
 import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
-import { WraptoolError } from '../errors.ts';
+import { WraptoolError, type ErrorCode } from '../errors.ts';
 import { assertRunnable, loadDescriptor } from '../harness/descriptor.ts';
 import { bring } from '../harness/manual.ts';
 import { platformOf } from '../harness/platform.ts';
@@ -28,7 +28,7 @@ export function registerInstall(harness: Command): void {
     .description('install a harness ahead of the first start')
     .argument('<name>')
     .option('--harness-version <version>', 'another version than the checked one')
-    .option('--from <file>', 'the program itself, for a client that npm alone cannot provide')
+    .option('--from <file>', 'the program, or its folder, for a client that npm alone cannot provide')
     .option('--os <name>', 'for another system than this one: linux, darwin')
     .option('--cpu <name>', 'for another processor: x64, arm64, …')
     .option('--libc <name>', 'for another C library: glibc, musl')
@@ -78,11 +78,9 @@ export async function confinement(config: string | undefined): Promise<'auto' | 
 }
 
 /** `what` is named in the error that ends it. */
-export function endOnSignals(what: string): AbortSignal {
+export function endOnSignals(what: string, code: ErrorCode = 'harness_install_failed'): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(name, () =>
-      controller.abort(new WraptoolError('harness_install_failed', `${what} was ended by ${name}`)),
-    );
+    process.once(name, () => controller.abort(new WraptoolError(code, `${what} was ended by ${name}`)));
   return controller.signal;
 }

@@ -1,6 +1,6 @@
 /** A client that npm alone cannot provide: the operator brings its file, once. */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, readFile, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { cp, mkdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { cacheDir } from '../paths.ts';
@@ -45,7 +45,7 @@ async function recordedTree({ dir }: Place): Promise<string | null> {
   }
 }
 
-/** Takes a copy of the operator's file. Error: usage where the client is not of that kind, or the file is none. */
+/** Takes a copy of the operator's file, or of the folder that it lies in. Error: usage where the client is not of that kind, or the file is none. */
 export async function bring(
   descriptor: DescriptorData,
   from: string,
@@ -57,23 +57,38 @@ export async function bring(
     throw new WraptoolError('usage', `"${descriptor.name}" is not brought by hand`, {
       hint: 'leave out --from',
     });
-  const facts = await stat(from).catch((error: NodeJS.ErrnoException) => {
-    throw new WraptoolError('usage', `"${from}" cannot be read: ${error.message}`, { cause: error });
-  });
-  if (!facts.isFile() || (facts.mode & 0o111) === 0)
-    throw new WraptoolError('usage', `"${from}" is no executable file`, {
-      hint: 'name the program itself, unpacked; `chmod +x` makes it executable',
-    });
+  await assertProgram(from, manual.file);
   const place = manualPlace(descriptor, env);
   await mkdir(place.parent, { recursive: true, mode: 0o755 });
   const lock = await takeLock(path.join(place.parent, `.${place.name}.lock`), signal, () => undefined);
   try {
     await publish(place, async (tree) => {
-      await copyFile(from, path.join(tree, manual.file), constants.COPYFILE_FICLONE);
+      const folder = (await stat(from)).isDirectory();
+      await cp(from, folder ? tree : path.join(tree, manual.file), {
+        recursive: true,
+        verbatimSymlinks: true,
+      });
       return { file: manual.file, from: path.resolve(from) };
     });
   } finally {
     await lock.release();
   }
   return path.join(place.dir, 'tree');
+}
+
+/** Error: usage where it is neither a program nor a folder with the program in it. */
+async function assertProgram(from: string, inFolder: string): Promise<void> {
+  const given = await factsOf(from);
+  const program = given.isDirectory() ? path.join(from, inFolder) : from;
+  const facts = given.isDirectory() ? await factsOf(program) : given;
+  if (facts.isFile() && (facts.mode & 0o111) !== 0) return;
+  throw new WraptoolError('usage', `"${program}" is no executable file`, {
+    hint: 'name the program itself, unpacked, or the folder that it was unpacked to; `chmod +x` makes it executable',
+  });
+}
+
+function factsOf(file: string): Promise<Stats> {
+  return stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new WraptoolError('usage', `"${file}" cannot be read: ${error.message}`, { cause: error });
+  });
 }

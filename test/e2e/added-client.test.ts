@@ -7,7 +7,7 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { outerAddress, startRegistry, type Registry } from '../harness/registry.ts';
 import { needs } from '../support/real.ts';
-import { finish, gitConfig, place, type Place, type Result } from './place.ts';
+import { finish, gitConfig, place, until, type Place, type Result } from './place.ts';
 
 const address = outerAddress();
 const real = needs('linux', 'bubblewrap', 'network-private', 'git');
@@ -123,6 +123,26 @@ describe('a client of which there is one file', options, () => {
       [said.code, error.code, error.message],
       [1, 'harness_check_failed', '"parrot" did not list the gateway\'s tools before it ended with 7'],
     );
+  });
+
+  test('that looks for none is ended in time, and leaves no session', async (t) => {
+    const where = await ready(t);
+    const file = path.join(where.dir, 'given.yaml');
+    await writeFile(file, descriptor.replace('health: { args: [list] }', 'health: { args: [stuck] }'));
+    await where.wraptool(['harness', 'add', 'parrot', '--from', file]);
+    await where.wraptool(['harness', 'install', 'parrot']);
+    const argv = ['harness', 'check', 'parrot', '--runtime', 'bubblewrap', '--timeout', '8', '--json'];
+    const said = await where.wraptool(argv);
+    const { error } = JSON.parse(said.stdout) as { error: { code: string; message: string } };
+    assert.deepEqual([said.code, error.message], [1, '"parrot" did not list the gateway\'s tools in time']);
+    assert.deepEqual(await readdir(path.join(where.dir, 'run/wraptool')), []);
+    const interrupted = where.start([...argv.slice(0, 5), '--timeout', '100', '--json']);
+    const run = path.join(where.dir, 'run/wraptool');
+    await until('a session', async () => (await readdir(run)).some((name) => name.startsWith('check-')));
+    interrupted.kill('SIGINT');
+    const end = await finish(interrupted, '');
+    assert.match(end.stdout, /"harness_check_failed","message":"the check was ended by SIGINT"/);
+    assert.deepEqual(await readdir(run), []);
   });
 
   test('whose package is not what the descriptor says fails its check before anything runs', async (t) => {

@@ -1,6 +1,17 @@
 /** Clients for another machine than this one, and clients that the operator brings. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -158,10 +169,31 @@ describe('a client that npm alone cannot provide', () => {
     assert.equal(problem(changed.stdout).message, '"byhand" was changed since it was installed');
   });
 
+  test('may be a folder with the program in it', needs('linux'), async () => {
+    await own(
+      'unpacked',
+      rest.replaceAll('byhand', 'unpacked').replace('file: unpacked', 'file: bin/unpacked'),
+    );
+    const folder = path.join(scratch, 'unpacked');
+    await mkdir(path.join(folder, 'bin'), { recursive: true });
+    await writeFile(path.join(folder, 'bin/unpacked'), '#!/bin/sh\n', { mode: 0o755 });
+    await writeFile(path.join(folder, 'data'), 'd');
+    await symlink('bin/unpacked', path.join(folder, 'link'));
+    const said = await cli.wraptool('harness', 'install', 'unpacked', '--from', folder, '--json');
+    const { dir } = JSON.parse(said.stdout) as { dir: string };
+    assert.deepEqual((await readdir(dir, { recursive: true })).sort(), [
+      'bin',
+      'bin/unpacked',
+      'data',
+      'link',
+    ]);
+    assert.equal(await readlink(path.join(dir, 'link')), 'bin/unpacked');
+  });
+
   for (const [what, name, from] of [
     ['a file that is not there', 'byhand', '/nonexistent'],
     ['a file that nobody can run', 'byhand', fileURLToPath(import.meta.url)],
-    ['a folder', 'byhand', '/etc'],
+    ['a folder without it', 'byhand', '/etc'],
     ['a program for a client that npm provides', 'claude', '/bin/sh'],
   ] as const)
     test(`${what} is not taken`, async () => {

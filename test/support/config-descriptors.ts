@@ -10,7 +10,7 @@ const sections = fileURLToPath(new URL('../fixtures/harness-config/', import.met
 export function completeDescriptors(xdgConfig: string): void {
   const own = path.join(xdgConfig, 'wraptool/harnesses');
   mkdirSync(own, { recursive: true });
-  for (const file of readdirSync(sections)) {
+  for (const file of existsSync(sections) ? readdirSync(sections) : []) {
     const given = path.join(builtIn, file);
     if (existsSync(given) && /^config:/m.test(readFileSync(given, 'utf8'))) continue;
     const name = path.basename(file, '.yaml');

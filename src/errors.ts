@@ -72,6 +72,16 @@ export const errorCodes = {
     mend: '`wraptool down NAME`, or another `--name`',
   },
   session_unknown: { exit: 2, summary: 'there is no session of that name', mend: '`wraptool ps`' },
+  session_unreachable: {
+    exit: 1,
+    summary: 'the supervisor of a session does not answer',
+    mend: '`wraptool inspect NAME` shows what is known of it; `wraptool down NAME` ends it',
+  },
+  preflight_failed: {
+    exit: 1,
+    summary: 'the runtime is there, but a check inside it failed; the harness was not started',
+    mend: 'mend what each line names, then start again',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',

@@ -4,6 +4,8 @@
  *   NAME/socket/        mounted read-only into the runtime; holds gateway.sock
  *   NAME/files/         generated client configuration, mounted read-only
  *   NAME/gateway.log    what the gateway said on stderr
+ *   NAME/events.jsonl   what the supervisor did and saw (session-events.ts)
+ *   NAME/control.sock   requests to the supervisor (control/)
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -12,6 +14,7 @@ import { assertOperatorsOwn } from '../config/location.ts';
 import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
+import type { Finding } from './preflight.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -36,6 +39,13 @@ export type SessionState = {
   readonly gatewayFault: string | null;
   /** Facts of the runtime that let a later command reclaim it. */
   readonly facts: Readonly<Record<string, string | number>>;
+  /** Host folder of the harness HOME, and the folder of the log; absent in a session of an older wraptool. */
+  readonly home?: string;
+  readonly log?: string;
+  /** `up.network`. */
+  readonly network?: string;
+  /** What the checks inside the runtime found before the harness was started. */
+  readonly preflight?: readonly Finding[];
 };
 
 const reserved = new Set(['classify', 'policy', 'reconcile', 'all', 'fleet', 'any']);
@@ -108,7 +118,7 @@ async function writeState(dir: string, state: SessionState): Promise<void> {
 
 export type NewSession = Pick<
   SessionState,
-  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes'
+  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes' | 'home' | 'log' | 'network'
 >;
 
 /**
@@ -228,7 +238,7 @@ export async function listSessions(
   return found;
 }
 
-const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|devcontainer|gateway\.log)$/;
+const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|events\.jsonl|control\.sock)$/;
 
 /** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
 async function isRest(dir: string): Promise<boolean> {

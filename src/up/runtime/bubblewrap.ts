@@ -11,10 +11,13 @@ import { attachTerminal, touchesTerminal } from '../attach.ts';
 import { HolderClient } from './holder-client.ts';
 import { orphans } from './orphans.ts';
 import { maskedEnv } from './mask.ts';
+import { execInTerminal } from './pseudo-terminal.ts';
 import { identity, workspaceMounts, type Identity, type WorkspaceMounts } from './mounts.ts';
 import {
   inside,
   type Description,
+  type ExecOptions,
+  type Executing,
   type LaunchSpec,
   type Progress,
   type Running,
@@ -91,8 +94,8 @@ function started(spec: LaunchSpec, confine: ConfineSpec, sandbox: Confined, hold
   const start = (
     command: readonly string[],
     stdio: Stdio,
-    options: { env?: Readonly<Record<string, string>>; cwd?: string },
-  ): Running => {
+    options: Omit<ExecOptions, 'terminal'>,
+  ): Executing => {
     const inherit = stdio === 'inherit';
     const request = {
       command,
@@ -101,12 +104,17 @@ function started(spec: LaunchSpec, confine: ConfineSpec, sandbox: Confined, hold
       detached: !(inherit && confine.terminal),
     };
     const running = holder.start(request, inherit ? besideTerminal() : stdio);
-    return inherit ? attached(running, confine.terminal) : running;
+    return inherit ? { ...running, ...attached(running, confine.terminal) } : running;
   };
   return {
     facts: { pid: sandbox.child.pid ?? 0 },
     run: async (stdio) => start(spec.command, stdio, {}),
-    exec: async (command, stdio, options) => start(command, stdio, options ?? {}),
+    exec: async (command, stdio, options = {}) => {
+      const { terminal, ...plain } = options;
+      return terminal === undefined || stdio === 'inherit'
+        ? start(command, stdio, plain)
+        : execInTerminal(start, command, stdio, { env: spec.env, ...plain, terminal });
+    },
     stop: async () => {
       holder.expectEnd();
       await sandbox.stop();

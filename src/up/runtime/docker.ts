@@ -38,6 +38,13 @@ export type EngineEvent = {
   readonly exitCode: number | null;
 };
 
+export type LabelledImage = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly bytes: number;
+  readonly used: boolean;
+};
+
 /** A command that runs in a container: its bytes, and what became of it. */
 export type EngineExec = {
   readonly id: string;
@@ -159,6 +166,23 @@ export class Engine {
   async labelled(labels: readonly string[]): Promise<readonly { id: string; name: string }[]> {
     const found = await this.#docker.listContainers({ all: true, filters: { label: [...labels] } });
     return found.map((entry) => ({ id: entry.Id, name: entry.Names[0]?.slice(1) ?? entry.Id }));
+  }
+
+  /** Tagged images that have this label, and whether a container, ended ones too, is of one of them. */
+  async images(label: string): Promise<readonly LabelledImage[]> {
+    const [images, containers] = await Promise.all([
+      this.#docker.listImages({ filters: { label: [label] } }),
+      this.#docker.listContainers({ all: true }),
+    ]);
+    const used = new Set(containers.map((container) => container.ImageID));
+    return images.flatMap(({ Id, RepoTags, Labels, Size }) =>
+      (RepoTags ?? []).map((name) => ({ name, labels: Labels ?? {}, bytes: Size, used: used.has(Id) })),
+    );
+  }
+
+  /** Takes a name from an image, and the image with its last one; fine if it is gone or a container is of it. */
+  async removeImage(name: string): Promise<boolean> {
+    return (await orNull(404, () => orNull(409, () => this.#docker.getImage(name).remove()))) !== null;
   }
 
   /** Ends and removes a container; fine if it is gone or going. Resolves when it is gone. */

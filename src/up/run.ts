@@ -17,7 +17,7 @@ import { assertNoFault, findingLine, preflight, type Finding } from './preflight
 import { confirmRemotes } from './remotes.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { recordEvent } from './session-events.ts';
-import { createSession, proposeName, type Session } from './session.ts';
+import { createSession, listSessions, proposeName, type Session } from './session.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
 import { survey, type Ground } from './survey.ts';
@@ -136,7 +136,9 @@ async function inspected(
 
 /** What dead sessions left goes first: one may have the name, or the container's name, that this one wants. */
 async function reclaimed(world: UpWorld): Promise<void> {
-  for (const line of await reclaimDead(world.env, (error) => world.warn(error.message))) world.note(line);
+  const reclaim = () => reclaimDead(world.env, (error) => world.warn(error.message));
+  const dead = (await listSessions(world.env)).some(({ alive }) => !alive);
+  for (const line of await (dead ? world.step('reclaim', reclaim) : reclaim())) world.note(line);
 }
 
 async function gateway(

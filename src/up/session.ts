@@ -15,6 +15,9 @@ import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
 import type { Finding } from './preflight.ts';
+import { checkName, isReserved, nameShape } from './session-name.ts';
+
+export { checkName };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -48,28 +51,14 @@ export type SessionState = {
   readonly preflight?: readonly Finding[];
 };
 
-const reserved = new Set(['classify', 'policy', 'reconcile', 'all', 'fleet', 'any']);
-const nameShape = /^[a-z0-9][a-z0-9-]{0,31}$/;
 /** sun_path holds 108 bytes with the closing NUL. */
 const longestSocketPath = 107;
-
-export function checkName(name: string): string {
-  if (!nameShape.test(name))
-    throw new WraptoolError('usage', `"${name}" cannot be a session name`, {
-      hint: 'use 1 to 32 of a-z, 0-9 and "-", not "-" first',
-    });
-  if (reserved.has(name))
-    throw new WraptoolError('usage', `"${name}" is a reserved word and cannot be a session name`, {
-      hint: 'choose another --name',
-    });
-  return name;
-}
 
 /** A readable name from the harness and the workspace folder: `claude-app`. */
 export function proposeName(harness: string, workspace: string): string {
   const words = `${harness}-${path.basename(workspace)}`.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const name = words.slice(0, 32).replace(/^-+|-+$/g, '');
-  return reserved.has(name) || name === '' ? 'session' : name;
+  return isReserved(name) || name === '' ? 'session' : name;
 }
 
 export class Session {

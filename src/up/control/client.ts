@@ -1,30 +1,25 @@
-/** Our side of a session's control socket. */
+/** Our side of a session's control socket. Of the rest of `up` it loads only what is needed: `exec` is to start at once. */
 import { createConnection, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { assertOperatorsOwn } from '../../config/location.ts';
 import { WraptoolError, type ErrorCode } from '../../errors.ts';
-import { findSession, type Session } from '../session.ts';
-import { readLine, writeLine } from './line.ts';
-import { controlSocket, type Request } from './server.ts';
+import { sessionsDir } from '../../paths.ts';
+import { checkName } from '../session-name.ts';
+import { controlSocket, readLine, writeLine, type Request } from './line.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What a supervisor may take for an answer; a busy machine gets ample room. */
 const answerMs = 30_000;
 
-export type Answer = { readonly session: Session; readonly socket: Socket; readonly answer: Request };
-
-/** The living session of that name. Errors: session_unknown (also for one whose supervisor is gone). */
-export async function livingSession(env: Env, name: string): Promise<Session> {
-  const { session, alive } = await findSession(env, name);
-  if (alive) return session;
-  throw new WraptoolError('session_unknown', `the session "${name}" has ended: its supervisor is gone`, {
-    hint: '"wraptool ps" removes what it left',
-  });
-}
+export type Answer = { readonly socket: Socket; readonly answer: Request };
 
 /** Asks a session's supervisor; the caller owns the socket. Errors: the supervisor's own, session_unknown, session_unreachable. */
 export async function ask(env: Env, name: string, request: Request): Promise<Answer> {
-  const session = await livingSession(env, name);
-  const socket = await connect(controlSocket(session.dir), name);
+  const dir = join(sessionsDir(env), checkName(name));
+  // Another user's folder could hold a supervisor of theirs.
+  await assertOperatorsOwn(dir, 'state');
+  const socket = await connect(env, dir, name);
   try {
     writeLine(socket, request);
     const line = await inTime(readLine(socket), name);
@@ -32,7 +27,7 @@ export async function ask(env: Env, name: string, request: Request): Promise<Ans
     const answer = JSON.parse(line) as Request & {
       error?: { code: ErrorCode; message: string; hint: string | null };
     };
-    if (answer.error === undefined) return { session, socket, answer };
+    if (answer.error === undefined) return { socket, answer };
     const { code, message, hint } = answer.error;
     throw new WraptoolError(code, message, { hint: hint ?? undefined });
   } catch (error) {
@@ -41,16 +36,28 @@ export async function ask(env: Env, name: string, request: Request): Promise<Ans
   }
 }
 
-function connect(file: string, name: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = createConnection(file);
-    socket.once('error', (error: NodeJS.ErrnoException) => reject(unreachable(name, error.code ?? error.message)));
-    socket.once('connect', () => {
-      socket.removeAllListeners('error');
-      // The end of the other side is told by what is read.
-      socket.on('error', () => socket.destroy());
-      resolve(socket);
+async function connect(env: Env, dir: string, name: string): Promise<Socket> {
+  const socket = createConnection(controlSocket(dir));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.once('connect', resolve);
     });
+  } catch (error) {
+    throw await whyNot(env, name, (error as NodeJS.ErrnoException).code ?? (error as Error).message);
+  }
+  socket.removeAllListeners('error');
+  // The end of the other side is told by what is read.
+  socket.on('error', () => socket.destroy());
+  return socket;
+}
+
+async function whyNot(env: Env, name: string, code: string): Promise<WraptoolError> {
+  const { findSession } = await import('../session.ts');
+  const { alive } = await findSession(env, name);
+  if (alive) return unreachable(name, code);
+  return new WraptoolError('session_unknown', `the session "${name}" has ended: its supervisor is gone`, {
+    hint: '"wraptool ps" removes what it left',
   });
 }
 

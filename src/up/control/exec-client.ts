@@ -1,7 +1,6 @@
 /** `wraptool exec`'s half: the operator's streams to a command in a session, and its exit code back. */
 import { constants } from 'node:os';
-import { attachTerminal, hasTerminal, terminalSize } from '../attach.ts';
-import { HolderClient } from '../runtime/holder-client.ts';
+import { isatty } from 'node:tty';
 import type { EndSignal } from '../runtime/runtime.ts';
 import { ask } from './client.ts';
 
@@ -20,14 +19,20 @@ const passedOn: readonly EndSignal[] = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'
 
 /** Runs a command on this process's own streams, with a terminal of its own where they are one; its exit code. */
 export async function execute(env: Env, request: ExecRequest): Promise<number> {
-  const terminal = hasTerminal();
-  const { socket } = await ask(env, request.name, {
+  const terminal = isatty(0) && isatty(1);
+  const asked = ask(env, request.name, {
     do: 'exec',
     command: request.command,
     cwd: request.cwd,
-    terminal: terminal ? terminalSize() : null,
+    terminal: terminal ? { rows: process.stdout.rows, columns: process.stdout.columns } : null,
     env: terminal ? named(env, terminalNames) : {},
   });
+  // Loaded while the supervisor is at work.
+  const [{ socket }, { HolderClient }, attach] = await Promise.all([
+    asked,
+    import('../runtime/holder-client.ts'),
+    terminal ? import('../attach.ts') : null,
+  ]);
   const client = new HolderClient(socket, 'the session');
   // What ran in it was ended with it.
   client.expectEnd();
@@ -37,9 +42,10 @@ export async function execute(env: Env, request: ExecRequest): Promise<number> {
     { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },
   );
   const fail = (error: unknown): void => client.over(error);
-  const attachment = terminal
-    ? attachTerminal({ raw: true, onResize: (size) => void running.resize(size).catch(fail) })
-    : null;
+  const attachment = attach?.attachTerminal({
+    raw: true,
+    onResize: (size) => void running.resize(size).catch(fail),
+  });
   let hungUp = false;
   const handlers = passedOn.map((name) => {
     const handler = (): void => {

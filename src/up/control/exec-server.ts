@@ -6,8 +6,8 @@ import { WraptoolError } from '../../errors.ts';
 import type { TerminalSize } from '../attach.ts';
 import { frame, FrameReader, kinds, type Frame } from '../runtime/holder/frames.ts';
 import type { EndSignal, Executing, LaunchSpec, Started } from '../runtime/runtime.ts';
-import { writeLine } from './line.ts';
-import type { Handler, Request } from './server.ts';
+import { writeLine, type Request } from './line.ts';
+import type { Handler } from './server.ts';
 
 /** What has asked for the command goes: it is asked to end, and ended. */
 const graceMs = 2_000;

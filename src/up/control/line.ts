@@ -1,5 +1,12 @@
 /** Requests and answers on a session's control socket: one line of JSON each; what follows is the command's own. */
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
+
+export type Request = Readonly<Record<string, unknown>>;
+
+export function controlSocket(sessionDir: string): string {
+  return join(sessionDir, 'control.sock');
+}
 
 const longest = 1024 * 1024;
 

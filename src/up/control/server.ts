@@ -4,12 +4,9 @@
  */
 import { chmod, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
 import { loadCredentials } from '../../supervise/credentials.ts';
-import { readLine, writeLine } from './line.ts';
-
-export type Request = Readonly<Record<string, unknown>>;
+import { controlSocket, readLine, writeLine, type Request } from './line.ts';
 
 /** Answers one request on its connection, which is closed afterwards. A WraptoolError is answered as such. */
 export type Handler = (request: Request, connection: Socket) => Promise<void>;
@@ -18,10 +15,6 @@ export type Control = {
   /** Ends all connections; the socket is gone. Idempotent. */
   close(): Promise<void>;
 };
-
-export function controlSocket(sessionDir: string): string {
-  return path.join(sessionDir, 'control.sock');
-}
 
 /** `handlers` by the request's `do`. `fault` is told what nobody asked for. */
 export async function openControl(

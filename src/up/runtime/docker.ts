@@ -4,6 +4,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import { WraptoolError } from '../../errors.ts';
 import { eachLine } from './docker-stream.ts';
+import { pullProgress, type PullEvent } from './pull-progress.ts';
 
 export type EngineFault = { readonly statusCode?: number; readonly code?: string; readonly message: string };
 
@@ -129,10 +130,7 @@ export class Engine {
 
   async pull(name: string, progress: (line: string) => void, signal: AbortSignal): Promise<void> {
     const stream = (await this.#docker.pull(name, { abortSignal: signal })) as Readable;
-    await follow(stream, (event) => {
-      if (event.status !== undefined)
-        progress([event.id, event.status, event.progress].filter(Boolean).join(' '));
-    });
+    await follow(stream, pullProgress(name, progress));
   }
 
   /** Builds a folder's Dockerfile into an image of that name. */
@@ -250,7 +248,7 @@ export class Engine {
   }
 }
 
-type BuildEvent = { stream?: string; status?: string; id?: string; progress?: string; error?: string };
+type BuildEvent = PullEvent & { readonly stream?: string; readonly error?: string };
 
 /** A failed build or pull ends without an error: it is in the last event. */
 async function follow(stream: Readable, seen: (event: BuildEvent) => void): Promise<void> {

@@ -149,6 +149,8 @@ test('only what has to starts processes', () =>
           'harness/npm.ts',
           'supervise/supervisor.ts',
           'requests/notify.ts',
+          // Inside the runtime, where it asks git.
+          'relay/preflight/workspace.ts',
         ].includes(name),
     ),
     [],

@@ -29,24 +29,32 @@ export async function execInTerminal(
     // What it starts the command with; the command has the variable as it was.
     { ...rest, env: { ...env, SHELL: '/bin/sh' } },
   );
+  /** Runs a short command beside it; it fails where its aim has gone, which is no failure. */
+  const beside = async (words: readonly string[]): Promise<void> => {
+    const [out, err] = [new PassThrough().resume(), new PassThrough().resume()];
+    const streams: Streams = { stdin: null, stdout: out, stderr: err };
+    await start(words, streams, { env: { PATH: env['PATH'] ?? '/usr/bin:/bin' }, cwd: '/' }).exit;
+  };
   return {
-    kill: (name) => running.kill(name),
     exit: running.exit.finally(() => {
       stdio.stdin?.unpipe(stdin);
       return drained(head);
     }),
+    // Not to script(1), which takes two seconds over it and ends well.
+    kill: async (name) => {
+      const inside = await head.line;
+      if (inside === null) return running.kill(name);
+      await beside(['/bin/sh', '-c', 'kill "-$1" "-$2"', 'sh', name.slice(3), inside.pid]);
+    },
     resize: async ({ rows, columns }) => {
-      const device = await head.line;
-      if (device === null) return;
-      const none: Streams = { stdin: null, stdout: new PassThrough().resume(), stderr: new PassThrough().resume() };
-      const words = ['stty', '-F', device, 'rows', String(rows), 'cols', String(columns)];
-      // Fails where the terminal has gone with its command, which needs no size then.
-      await start(words, none, { env: { PATH: env['PATH'] ?? '/usr/bin:/bin' }, cwd: '/' }).exit;
+      const inside = await head.line;
+      if (inside === null) return;
+      await beside(['stty', '-F', inside.device, 'rows', String(rows), 'cols', String(columns)]);
     },
   };
 }
 
-/** Said by the shell that script(1) starts: which terminal it is, then the command in its place. */
+/** Said by the shell that script(1) starts: which terminal it is and who leads its group, then the command in its place. */
 function inner(
   command: readonly string[],
   { rows, columns }: TerminalSize,
@@ -55,7 +63,7 @@ function inner(
   const shell = env['SHELL'] === undefined ? 'unset SHELL' : `SHELL=${quoted(env['SHELL'])}`;
   // Fed by a pipe, script(1) makes a terminal that does not echo.
   const modes = `stty sane rows ${rows} cols ${columns} 2>/dev/null`;
-  return `${modes}; tty; ${shell}; exec ${command.map(quoted).join(' ')}`;
+  return `${modes}; echo "$(tty) $$"; ${shell}; exec ${command.map(quoted).join(' ')}`;
 }
 
 function quoted(word: string): string {
@@ -68,10 +76,12 @@ async function drained(stream: Transform): Promise<void> {
     await new Promise<void>((resolve) => stream.once('end', resolve).once('close', resolve));
 }
 
-/** Passes bytes on but for the first line, which is the terminal's name. */
+type Inside = { readonly device: string; readonly pid: string };
+
+/** Passes bytes on but for the first line, which names the terminal and the leader of its group. */
 class Head extends Transform {
-  readonly #line = Promise.withResolvers<string | null>();
-  /** Null where none was said. */
+  readonly #line = Promise.withResolvers<Inside | null>();
+  /** Null where nothing was said. */
   readonly line = this.#line.promise;
   #head: Buffer | null = Buffer.alloc(0);
 
@@ -80,10 +90,10 @@ class Head extends Transform {
     this.#head = Buffer.concat([this.#head, chunk]);
     const end = this.#head.indexOf(10);
     if (end < 0) return done();
-    const [line, rest] = [this.#head.toString('latin1', 0, end).trim(), this.#head.subarray(end + 1)];
-    const isDevice = /^\/dev\/pts\/\d+$/.test(line);
-    this.#line.resolve(isDevice ? line : null);
-    const passed = isDevice ? rest : this.#head;
+    const [, device, pid] = /^(\/dev\/pts\/\d+) (\d+)\r?$/.exec(this.#head.toString('latin1', 0, end)) ?? [];
+    const known = device !== undefined && pid !== undefined;
+    this.#line.resolve(known ? { device, pid } : null);
+    const passed = known ? this.#head.subarray(end + 1) : this.#head;
     this.#head = null;
     done(null, passed);
   }

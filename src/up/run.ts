@@ -16,7 +16,7 @@ import { newToken } from './plan.ts';
 import { assertNoFault, findingLine, preflight, type Finding } from './preflight.ts';
 import { confirmRemotes } from './remotes.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
-import { recordEvent } from './session-events.ts';
+import { openEvents, recordEvent } from './session-events.ts';
 import { createSession, listSessions, proposeName, type Session } from './session.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
@@ -63,6 +63,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         network: ground.snapshot.config.up.network,
       },
     );
+    openEvents(session.dir);
     const record = (what: string, detail?: unknown): void => recordEvent(session.dir, what, detail);
     record('session', { id: session.state.id, runtime: session.state.runtime });
     let inRuntime = false;

@@ -36,11 +36,18 @@ export function dirOf(where: Place, name: string): string {
 export async function live(
   t: TestContext,
   runtime: string,
-  options: { name?: string; where?: Place; script?: string; env?: Record<string, string> } = {},
+  options: {
+    name?: string;
+    where?: Place;
+    workspace?: string;
+    script?: string;
+    env?: Record<string, string>;
+  } = {},
 ): Promise<Live> {
   const { name = 'life', script = 'echo harness-is-ready; sleep 600' } = options;
   const where = options.where ?? (await readyPlace(t, runtime));
-  const args = ['up', 'shell', '--runtime', runtime, '--name', name, '--', '-c', script];
+  const folder = options.workspace ?? where.workspace;
+  const args = ['up', 'shell', '--runtime', runtime, '--name', name, '--workspace', folder, '--', '-c', script];
   const child = where.start(args, options.env === undefined ? {} : { env: options.env });
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));

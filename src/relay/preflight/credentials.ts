@@ -140,11 +140,12 @@ function mounted({ hostHome, workspace }: Expected, home: string): Finding[] {
   }));
 }
 
-/** Field 5 of each line, with its octal escapes. */
+/** Of each line field 5, with its octal escapes, and the type behind the dash. What lies in memory is not the host's. */
 function mountPoints(): string[] {
-  return readFileSync('/proc/self/mountinfo', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').filter((line) => line !== '');
+  return lines
+    .filter((line) => !/ - (tmpfs|devtmpfs|ramfs) /.test(line))
+    .map((line) => line.split(' ')[4] ?? '/')
     .map((point) => point.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8))));
 }
 

@@ -79,7 +79,7 @@ export function checkTerminal({ terminal }: Expected, env: Env): Finding[] {
         'install ncurses-term in the base image, or start with TERM=xterm-256color',
       ),
     );
-  const size = terminal.own ? sizeOf(1) : sharedTerminal();
+  const size = terminal.own ? ownTerminal() : sharedTerminal();
   if (size !== null && (size[0] !== terminal.columns || size[1] !== terminal.rows))
     found.push(
       warning(
@@ -95,8 +95,8 @@ function described(dir: string, name: string): boolean {
   return [first, first.charCodeAt(0).toString(16)].some((letter) => existsSync(`${dir}/${letter}/${name}`));
 }
 
-function sizeOf(fd: number): [number, number] | null {
-  return isatty(fd) ? new WriteStream(fd).getWindowSize() : null;
+function ownTerminal(): [number, number] | null {
+  return process.stdout.isTTY ? process.stdout.getWindowSize() : null;
 }
 
 /** bubblewrap shows the operator's terminal there. */
@@ -108,7 +108,12 @@ function sharedTerminal(): [number, number] | null {
     // Not there, or another user's: then there is nothing to compare.
     return null;
   }
-  const size = sizeOf(fd);
-  if (size === null) closeSync(fd);
-  return size;
+  if (isatty(fd)) {
+    const terminal = new WriteStream(fd);
+    const size = terminal.getWindowSize();
+    terminal.destroy();
+    return size;
+  }
+  closeSync(fd);
+  return null;
 }

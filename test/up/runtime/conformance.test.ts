@@ -26,7 +26,7 @@ import {
 import { ensureTestImage } from '../../support/image.ts';
 import { needs, type Part } from '../../support/real.ts';
 import { until } from '../../support/until.ts';
-import { exec, git, ready, Rig, sh } from './rig.ts';
+import { collect, exec, git, ready, Rig, sh } from './rig.ts';
 
 const part: Record<RuntimeName, Part> = { bubblewrap: 'bubblewrap', devcontainer: 'docker' };
 const root = process.getuid?.() === 0;
@@ -305,6 +305,19 @@ for (const runtime of runtimeNames) {
       stdin.write('\x03');
       assert.equal(await running.exit, 42);
       assert.match(said, /interrupted/);
+    });
+
+    test('a terminal without an input shows what comes late', async () => {
+      const stdout = new PassThrough();
+      const said = collect(stdout);
+      const running = await started.exec(
+        ['/bin/sh', '-c', 'sleep 0.3; echo late; exit 5'],
+        { stdin: null, stdout, stderr: new PassThrough().resume() },
+        { terminal: { rows: 24, columns: 80 } },
+      );
+      assert.equal(await running.exit, 5);
+      stdout.end();
+      assert.equal(await said, 'late\r\n');
     });
 
     test('in a terminal too, what is typed early arrives, arguments pass as they are, and a signal ends it', async () => {

@@ -3,7 +3,13 @@
 /** Begins such a command; its exit code, whatever becomes of it. Null where commander has to look at the words. */
 export function direct(argv: readonly string[]): Promise<number> | null {
   const [command, name, dashes, ...rest] = argv;
-  if (command !== 'exec' || name === undefined || name.startsWith('-') || dashes !== '--' || rest.length === 0)
+  if (
+    command !== 'exec' ||
+    name === undefined ||
+    name.startsWith('-') ||
+    dashes !== '--' ||
+    rest.length === 0
+  )
     return null;
   return begin(argv, name, rest);
 }

@@ -17,7 +17,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   logs: { summary: 'show what happened in a session', load: () => import('./commands/logs.ts') },
   down: { summary: 'end a session', load: () => import('./commands/down.ts') },
   prune: { summary: 'remove what is left over', load: () => import('./commands/prune.ts') },
-  doctor: { summary: 'check what wraptool needs, and say how to mend it', load: () => import('./commands/doctor.ts') },
+  doctor: {
+    summary: 'check what wraptool needs, and say how to mend it',
+    load: () => import('./commands/doctor.ts'),
+  },
   init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
   policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
   config: { summary: 'check and explain the config', load: () => import('./commands/config.ts') },

@@ -112,21 +112,31 @@ function anyOf(runtimes: readonly Requirement[]): Requirement {
 async function network(wanted: Config['up']['network']): Promise<Requirement> {
   const about = { name: 'network', needed_for: 'up.network: private in bubblewrap, installing harnesses' };
   const [name, pack] =
-    process.getuid?.() === 0 ? ['slirp4netns', 'slirp4netns'] as const : (['pasta', 'passt'] as const);
+    process.getuid?.() === 0 ? (['slirp4netns', 'slirp4netns'] as const) : (['pasta', 'passt'] as const);
   const there = await program({ ...about, name: 'network' }, pack, '--version', name);
   return wanted === 'private' || there.status === 'ok'
     ? there
     : { ...there, found: `${there.found} (up.network is ${wanted})` };
 }
 
-async function program(about: About, pack: string, versionFlag: string, name = about.name): Promise<Requirement> {
+async function program(
+  about: About,
+  pack: string,
+  versionFlag: string,
+  name = about.name,
+): Promise<Requirement> {
   const file = findProgram(name);
-  if (file === null) return warned(about, `there is no "${name}"`, `install it (Debian: apt-get install ${pack})`);
+  if (file === null)
+    return warned(about, `there is no "${name}"`, `install it (Debian: apt-get install ${pack})`);
   try {
     const { stdout } = await promisify(execFile)(file, [versionFlag], { env: {}, timeout: 5000 });
     return fine(about, `${file}: ${stdout.split('\n')[0] ?? ''}`);
   } catch (error) {
-    return warned(about, `${file} does not run: ${(error as Error).message.split('\n')[0] ?? ''}`, 'install it anew');
+    return warned(
+      about,
+      `${file} does not run: ${(error as Error).message.split('\n')[0] ?? ''}`,
+      'install it anew',
+    );
   }
 }
 

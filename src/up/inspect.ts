@@ -11,14 +11,29 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type Inspection = Pick<
   SessionState,
-  'name' | 'id' | 'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes' | 'created' | 'facts'
+  | 'name'
+  | 'id'
+  | 'harness'
+  | 'runtime'
+  | 'workspace'
+  | 'roots'
+  | 'owner'
+  | 'config'
+  | 'remotes'
+  | 'created'
+  | 'facts'
 > & {
   /** As `ps` says it; `dead` where the supervisor is gone. */
   readonly status: string;
   readonly home: string | null;
   readonly network: string | null;
   /** Folders and files of it on the host. */
-  readonly paths: { readonly session: string; readonly socket: string; readonly gateway_log: string; readonly log: string | null };
+  readonly paths: {
+    readonly session: string;
+    readonly socket: string;
+    readonly gateway_log: string;
+    readonly log: string | null;
+  };
   readonly supervisor: { readonly pid: number; readonly alive: boolean; readonly answers: boolean };
   readonly gateway: { readonly pid: number; readonly alive: boolean } | null;
   /** Null before the checks inside the runtime ran. */
@@ -75,7 +90,8 @@ async function liveFacts(env: Env, name: string): Promise<LiveFacts | null> {
     socket.destroy();
     return answer as unknown as LiveFacts;
   } catch (error) {
-    if (error instanceof WraptoolError && ['session_unreachable', 'session_unknown'].includes(error.code)) return null;
+    if (error instanceof WraptoolError && ['session_unreachable', 'session_unknown'].includes(error.code))
+      return null;
     throw error;
   }
 }

@@ -93,7 +93,8 @@ function watchAll(session: Session): { next(): Promise<'changed' | 'ended'>; clo
   let pending: 'changed' | 'ended' | null = null;
   let wake: () => void = () => undefined;
   const tell = (): void => {
-    if (pending !== 'ended') pending = existsSync(path.join(session.dir, 'session.json')) ? 'changed' : 'ended';
+    if (pending !== 'ended')
+      pending = existsSync(path.join(session.dir, 'session.json')) ? 'changed' : 'ended';
     wake();
   };
   const folders = [session.dir, ...(session.state.log === undefined ? [] : [session.state.log])];

@@ -58,10 +58,14 @@ export async function preflight(
 export function assertNoFault(findings: readonly Finding[]): void {
   const faults = findings.filter(({ level }) => level === 'fault');
   if (faults.length === 0) return;
-  throw new WraptoolError('preflight_failed', 'the harness was not started: a check inside the runtime failed', {
-    problems: faults.map(findingLine),
-    hint: 'mend what each line names, then start again',
-  });
+  throw new WraptoolError(
+    'preflight_failed',
+    'the harness was not started: a check inside the runtime failed',
+    {
+      problems: faults.map(findingLine),
+      hint: 'mend what each line names, then start again',
+    },
+  );
 }
 
 export function findingLine({ check, detail, mend }: Finding): string {

@@ -50,8 +50,7 @@ async function deadSessions(
   dryRun: boolean,
   fault: (error: WraptoolError) => void,
 ): Promise<Pruned[]> {
-  if (!dryRun)
-    return (await reclaimDead(env, fault)).map((what) => ({ what, bytes: null, removed: true }));
+  if (!dryRun) return (await reclaimDead(env, fault)).map((what) => ({ what, bytes: null, removed: true }));
   const dead = (await listSessions(env)).filter(({ alive }) => !alive);
   return dead.map(({ dir }) => ({
     what: `what is left of the session "${path.basename(dir)}"`,
@@ -74,7 +73,9 @@ async function oldInstallations(env: Env): Promise<Leftover[]> {
   const found: Leftover[] = [];
   for (const name of (await names(base)).filter((entry) => !inUse.has(entry))) {
     const current = await currentVersion(env, name);
-    const versions = (await names(path.join(base, name))).filter((entry) => /^\d/.test(entry) && entry !== current);
+    const versions = (await names(path.join(base, name))).filter(
+      (entry) => /^\d/.test(entry) && entry !== current,
+    );
     for (const version of versions) {
       const dir = path.join(base, name, version);
       const bytes = await sizeOf(dir);

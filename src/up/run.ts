@@ -73,7 +73,9 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       world.warn(`what is left of "${session.state.name}" is for the next "wraptool ps" to remove`);
     });
     const control = await openSessionControl(session, (error) =>
-      world.warn(`a request to the session failed: ${error instanceof Error ? error.message : String(error)}`),
+      world.warn(
+        `a request to the session failed: ${error instanceof Error ? error.message : String(error)}`,
+      ),
     );
     teardown.push('control socket', () => control.close());
     const token = newToken();

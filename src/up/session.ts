@@ -227,7 +227,8 @@ export async function listSessions(
   return found;
 }
 
-const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|events\.jsonl|control\.sock)$/;
+const ownNames =
+  /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|events\.jsonl|control\.sock)$/;
 
 /** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
 async function isRest(dir: string): Promise<boolean> {

@@ -35,7 +35,8 @@ for (const { name: runtime, part } of runtimes) {
       });
 
     void test('it runs in the workspace, with the harness’s HOME, gateway and token, and its streams are apart', async () => {
-      const script = 'pwd; echo "$HOME"; test -S /run/wraptool/gateway.sock && echo socket; test -n "$WRAPTOOL_TOKEN" && echo token; echo err >&2';
+      const script =
+        'pwd; echo "$HOME"; test -S /run/wraptool/gateway.sock && echo socket; test -n "$WRAPTOOL_TOKEN" && echo token; echo err >&2';
       const { code, stdout, stderr } = await exec(['sh', '-c', script]);
       assert.deepEqual(
         { code, stdout, stderr },
@@ -62,7 +63,10 @@ for (const { name: runtime, part } of runtimes) {
     });
 
     void test('SIGTERM and SIGINT to it are the command’s', async () => {
-      for (const [signal, expected] of [['SIGTERM', 7], ['SIGINT', 8]] as const) {
+      for (const [signal, expected] of [
+        ['SIGTERM', 7],
+        ['SIGINT', 8],
+      ] as const) {
         const script = `trap 'exit 7' TERM; trap 'exit 8' INT; echo up; while :; do sleep 0.05; done`;
         const child = session.where.start(['exec', 'life', '--', 'sh', '-c', script]);
         const result = finish(child, '');
@@ -85,20 +89,38 @@ for (const { name: runtime, part } of runtimes) {
         await until('the command is gone', async () => (await withMarker(marker)).length === 0);
       });
 
-    void test('in a terminal it has one: size, resize, Ctrl-C, TERM and exit code', needs('tmux'), async (t) => {
-      const { env } = session.where;
-      const script = `stty size; echo "$TERM"; trap 'stty size' WINCH; trap 'echo stopped; exit 42' INT; echo up; while :; do sleep 0.05; done`;
-      const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-      const command = ['env', '-i', ...words, process.execPath, main, 'exec', 'life', '--', 'sh', '-c', script];
-      const quoted = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-      const terminal = new Terminal({ columns: 90, rows: 30 }, [`${quoted}; echo "ended $?"; stty -a | grep -o " echo "; sleep 100`]);
-      t.after(() => terminal.close());
-      await terminal.shows(/30 90\s+xterm-256color\s+up/);
-      terminal.resize({ columns: 71, rows: 22 });
-      await terminal.shows(/22 71/);
-      terminal.keys('C-c');
-      await terminal.shows(/stopped\s+ended 42\s+echo/);
-    });
+    void test(
+      'in a terminal it has one: size, resize, Ctrl-C, TERM and exit code',
+      needs('tmux'),
+      async (t) => {
+        const { env } = session.where;
+        const script = `stty size; echo "$TERM"; trap 'stty size' WINCH; trap 'echo stopped; exit 42' INT; echo up; while :; do sleep 0.05; done`;
+        const words = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+        const command = [
+          'env',
+          '-i',
+          ...words,
+          process.execPath,
+          main,
+          'exec',
+          'life',
+          '--',
+          'sh',
+          '-c',
+          script,
+        ];
+        const quoted = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+        const terminal = new Terminal({ columns: 90, rows: 30 }, [
+          `${quoted}; echo "ended $?"; stty -a | grep -o " echo "; sleep 100`,
+        ]);
+        t.after(() => terminal.close());
+        await terminal.shows(/30 90\s+xterm-256color\s+up/);
+        terminal.resize({ columns: 71, rows: 22 });
+        await terminal.shows(/22 71/);
+        terminal.keys('C-c');
+        await terminal.shows(/stopped\s+ended 42\s+echo/);
+      },
+    );
 
     void test('the control socket is the operator’s alone and not inside', async () => {
       const socket = path.join(session.dir, 'control.sock');
@@ -107,7 +129,11 @@ for (const { name: runtime, part } of runtimes) {
         { mode: stats.mode & 0o777, uid: stats.uid, kind: stats.isSocket() },
         { mode: 0o600, uid: process.getuid?.(), kind: true },
       );
-      const { stdout } = await exec(['sh', '-c', `ls /run/wraptool; ls '${session.dir}' 2>/dev/null; test -e '${socket}' && echo there; find / -name control.sock 2>/dev/null`]);
+      const { stdout } = await exec([
+        'sh',
+        '-c',
+        `ls /run/wraptool; ls '${session.dir}' 2>/dev/null; test -e '${socket}' && echo there; find / -name control.sock 2>/dev/null`,
+      ]);
       assert.equal(stdout, 'gateway.sock\n');
     });
 
@@ -117,7 +143,10 @@ for (const { name: runtime, part } of runtimes) {
       ['no command', '{"do":"exec","command":[],"cwd":null,"terminal":null}'],
       ['a command that is no list of words', '{"do":"exec","command":["a",1],"cwd":null,"terminal":null}'],
       ['a relative folder', '{"do":"exec","command":["a"],"cwd":"b","terminal":null}'],
-      ['an impossible terminal', '{"do":"exec","command":["a"],"cwd":null,"terminal":{"rows":-1,"columns":2}}'],
+      [
+        'an impossible terminal',
+        '{"do":"exec","command":["a"],"cwd":null,"terminal":{"rows":-1,"columns":2}}',
+      ],
     ] as const)
       void test(`a request with ${what} is refused with an error`, async () => {
         const socket = createConnection(path.join(session.dir, 'control.sock'));
@@ -131,12 +160,22 @@ for (const { name: runtime, part } of runtimes) {
   void test(`${runtime}: down ends a command that exec runs, with 137`, needs(part), async (t) => {
     const session = await live(t, runtime);
     const marker = oddSeconds();
-    const child = session.where.start(['exec', 'life', '--', 'sh', '-c', `trap '' TERM HUP; echo up; sleep ${marker}; sleep ${marker}`]);
+    const child = session.where.start([
+      'exec',
+      'life',
+      '--',
+      'sh',
+      '-c',
+      `trap '' TERM HUP; echo up; sleep ${marker}; sleep ${marker}`,
+    ]);
     const result = finish(child, '');
     await seen(child.stdout, /up/);
     assert.equal((await session.where.wraptool(['down', 'life'])).code, 0);
     assert.equal((await result).code, 137);
-    assert.deepEqual({ left: await withMarker(marker), dir: existsSync(session.dir) }, { left: [], dir: false });
+    assert.deepEqual(
+      { left: await withMarker(marker), dir: existsSync(session.dir) },
+      { left: [], dir: false },
+    );
   });
 
   void test(`${runtime}: SIGKILL of the supervisor ends what exec runs`, needs(part), async (t) => {
@@ -154,7 +193,10 @@ for (const { name: runtime, part } of runtimes) {
 void test('exec without such a session, or with a reserved or impossible name, is a usage error', async (t) => {
   const where = await readyPlace(t, 'bubblewrap');
   for (const name of ['nobody', 'all', 'policy', '../x', 'A'])
-    for (const words of [['exec', name, '--', 'true'], ['exec', '--json', name, '--', 'true']]) {
+    for (const words of [
+      ['exec', name, '--', 'true'],
+      ['exec', '--json', name, '--', 'true'],
+    ]) {
       const { code, stderr, stdout } = await where.wraptool(words);
       assert.equal(code, 2, name);
       if (words.includes('--json')) assert.match(stdout, /^\{"error":\{"code":"(usage|session_unknown)"/);

@@ -45,7 +45,10 @@ for (const { name: runtime, part } of runtimes) {
     async (t) => {
       const where = await readyPlace(t, runtime);
       const tree = path.join(where.dir, 'src', 'tree');
-      const made = spawnSync('git', ['worktree', 'add', '-q', tree], { cwd: where.workspace, env: where.env });
+      const made = spawnSync('git', ['worktree', 'add', '-q', tree], {
+        cwd: where.workspace,
+        env: where.env,
+      });
       assert.equal(made.status, 0, String(made.stderr));
       const session = await live(t, runtime, { where, workspace: tree, env: { TZ: 'UTC' } });
       const { stdout } = await where.wraptool(['inspect', 'life', '--json']);
@@ -61,33 +64,47 @@ for (const { name: runtime, part } of runtimes) {
       assert.deepEqual({ code: bad.code, stdout: bad.stdout }, { code: 0, stdout: `${ran}\n` });
       const warnings = bad.stderr.split('\n').filter((line) => line.startsWith('warning'));
       assert.match(warnings[0] ?? '', /git: git does not take .*tree for a repository: .*worktree repair/);
-      assert.match(warnings[1] ?? '', /credentials: the harness HOME holds \/home\/agent\/\.ssh\/id_ed25519 \(/);
+      assert.match(
+        warnings[1] ?? '',
+        /credentials: the harness HOME holds \/home\/agent\/\.ssh\/id_ed25519 \(/,
+      );
       assert.equal(warnings.length, 2, bad.stderr);
     },
   );
 
-  void test(`${runtime}: a workspace that cannot be written is a warning with its mend`, needs(part, 'root'), async (t) => {
-    const where = await readyPlace(t, runtime);
-    const plain = await foreignFolder(where, 0o555);
-    const { code, stdout, stderr } = await up(where, runtime, '--workspace', plain);
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: `${ran}\n` });
-    assert.match(stderr, /^warning: workspace: .*plain cannot be written by user 1500 \(.*chmod u\+w/m);
-  });
+  void test(
+    `${runtime}: a workspace that cannot be written is a warning with its mend`,
+    needs(part, 'root'),
+    async (t) => {
+      const where = await readyPlace(t, runtime);
+      const plain = await foreignFolder(where, 0o555);
+      const { code, stdout, stderr } = await up(where, runtime, '--workspace', plain);
+      assert.deepEqual({ code, stdout }, { code: 0, stdout: `${ran}\n` });
+      assert.match(stderr, /^warning: workspace: .*plain cannot be written by user 1500 \(.*chmod u\+w/m);
+    },
+  );
 
-  void test(`${runtime}: a workspace that cannot be read is a fault, and the harness does not start`, needs(part, 'root'), async (t) => {
-    const where = await readyPlace(t, runtime);
-    const plain = await foreignFolder(where, 0o311);
-    const { code, stdout, stderr } = await up(where, runtime, '--json', '--workspace', plain);
-    assert.equal(code, 125);
-    const { error } = JSON.parse(stdout) as { error: { code: string; problems: string[] } };
-    assert.equal(error.code, 'preflight_failed');
-    assert.match(error.problems.join('\n'), /^workspace: .*plain cannot be read by user 1500 .*chmod/);
-    const events = stderr.trim().split('\n').map((line) => JSON.parse(line) as { step?: string; state?: string });
-    assert.deepEqual(
-      events.filter(({ step }) => step === 'checks inside').map(({ state }) => state),
-      ['started', 'failed'],
-    );
-  });
+  void test(
+    `${runtime}: a workspace that cannot be read is a fault, and the harness does not start`,
+    needs(part, 'root'),
+    async (t) => {
+      const where = await readyPlace(t, runtime);
+      const plain = await foreignFolder(where, 0o311);
+      const { code, stdout, stderr } = await up(where, runtime, '--json', '--workspace', plain);
+      assert.equal(code, 125);
+      const { error } = JSON.parse(stdout) as { error: { code: string; problems: string[] } };
+      assert.equal(error.code, 'preflight_failed');
+      assert.match(error.problems.join('\n'), /^workspace: .*plain cannot be read by user 1500 .*chmod/);
+      const events = stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { step?: string; state?: string });
+      assert.deepEqual(
+        events.filter(({ step }) => step === 'checks inside').map(({ state }) => state),
+        ['started', 'failed'],
+      );
+    },
+  );
 }
 
 const inImage = [
@@ -95,13 +112,19 @@ const inImage = [
     what: 'a token in the image’s environment is a fault',
     lines: ['ENV GITHUB_TOKEN=ghp_x'],
     code: 125,
-    said: [/^error: the harness was not started/m, /^ {2}credentials: the variable GITHUB_TOKEN is set inside.*up\.harness_env/m],
+    said: [
+      /^error: the harness was not started/m,
+      /^ {2}credentials: the variable GITHUB_TOKEN is set inside.*up\.harness_env/m,
+    ],
   },
   {
     what: 'what looks like a secret, and another locale, are warnings',
     lines: ['ENV ACME_API_KEY=x LC_ALL=POSIX'],
     code: 0,
-    said: [/^warning: credentials: the variable ACME_API_KEY/m, /^warning: locale: the locale is POSIX.*C\.UTF-8/m],
+    said: [
+      /^warning: credentials: the variable ACME_API_KEY/m,
+      /^warning: locale: the locale is POSIX.*C\.UTF-8/m,
+    ],
   },
 ] as const;
 
@@ -118,18 +141,24 @@ for (const { what, lines, code: expected, said } of inImage)
 void test('a token that the operator named is no finding', needs('bubblewrap'), async (t) => {
   const where = await readyPlace(t, 'bubblewrap');
   await where.writeConfig(`${gitConfig}up: { harness_env: [GH_TOKEN], network: none }\n`);
-  const { code, stderr } = await where.wraptool(['up', 'shell', '--runtime', 'bubblewrap', '--', '-c', 'test "$GH_TOKEN" = named'], {
-    env: { GH_TOKEN: 'named' },
-  });
+  const { code, stderr } = await where.wraptool(
+    ['up', 'shell', '--runtime', 'bubblewrap', '--', '-c', 'test "$GH_TOKEN" = named'],
+    {
+      env: { GH_TOKEN: 'named' },
+    },
+  );
   assert.equal(code, 0, stderr);
   assert.doesNotMatch(stderr, /warning/);
 });
 
 void test('an unknown time zone is a warning', needs('bubblewrap'), async (t) => {
   const where = await readyPlace(t, 'bubblewrap');
-  const { stderr } = await where.wraptool(['up', 'shell', '--runtime', 'bubblewrap', '--json', '--', '-c', ':'], {
-    env: { TZ: 'Antarctica/Troll' },
-  });
+  const { stderr } = await where.wraptool(
+    ['up', 'shell', '--runtime', 'bubblewrap', '--json', '--', '-c', ':'],
+    {
+      env: { TZ: 'Antarctica/Troll' },
+    },
+  );
   const known = spawnSync('test', ['-e', '/usr/share/zoneinfo/Antarctica/Troll']).status === 0;
   assert.equal(/do not know the zone Antarctica\/Troll/.test(stderr), !known);
 });

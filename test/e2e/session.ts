@@ -17,7 +17,7 @@ export type Live = {
   /** Folder of the session. */
   readonly dir: string;
   /** Ends it and gives what `up` said and ended with. */
-  end(): Promise<Result>;
+  readonly end: () => Promise<Result>;
 };
 
 /** A config without a network that stands on the tests' own image. */
@@ -47,7 +47,19 @@ export async function live(
   const { name = 'life', script = 'echo harness-is-ready; sleep 600' } = options;
   const where = options.where ?? (await readyPlace(t, runtime));
   const folder = options.workspace ?? where.workspace;
-  const args = ['up', 'shell', '--runtime', runtime, '--name', name, '--workspace', folder, '--', '-c', script];
+  const args = [
+    'up',
+    'shell',
+    '--runtime',
+    runtime,
+    '--name',
+    name,
+    '--workspace',
+    folder,
+    '--',
+    '-c',
+    script,
+  ];
   const child = where.start(args, options.env === undefined ? {} : { env: options.env });
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));

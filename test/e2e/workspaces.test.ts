@@ -57,7 +57,19 @@ for (const { name: runtime, part } of runtimes)
       const { top, named } = await make(where);
       const script = `pwd -P; cd "$1" && pwd -P; git status --short; echo x > made; git add made && git -c user.name=a -c user.email=a@b commit -qm second; git log --format=%s
         git config --local core.hooksPath /tmp 2>/dev/null; touch "$(git rev-parse --git-common-dir)/hooks/pre-commit" 2>/dev/null; :`;
-      const args = ['up', 'shell', '--runtime', runtime, '--workspace', named, '--', '-c', script, 'sh', named];
+      const args = [
+        'up',
+        'shell',
+        '--runtime',
+        runtime,
+        '--workspace',
+        named,
+        '--',
+        '-c',
+        script,
+        'sh',
+        named,
+      ];
       const { code, stdout, stderr } = await where.wraptool(args, { cwd: top });
       assert.equal(stdout, `${top}\n${top}\nsecond\nfirst\n`, stderr);
       assert.equal(code, 0);
@@ -87,7 +99,17 @@ void test(
       const [file, ...rest] = as(args);
       return spawn(file ?? '', rest, { cwd: where.workspace, stdio: 'pipe' });
     };
-    const child = run(['up', 'shell', '--name', 'theirs', '--runtime', 'bubblewrap', '--', '-c', 'echo > made; echo > ~/kept; id -u; echo up; read line']);
+    const child = run([
+      'up',
+      'shell',
+      '--name',
+      'theirs',
+      '--runtime',
+      'bubblewrap',
+      '--',
+      '-c',
+      'echo > made; echo > ~/kept; id -u; echo up; read line',
+    ]);
     await seen(child.stdout, /1500\nup/);
     assert.deepEqual(await finish(run(['exec', 'theirs', '--', 'sh', '-c', 'echo > other; id -u']), ''), {
       code: 0,
@@ -100,37 +122,73 @@ void test(
     assert.deepEqual({ uid: socket.uid, mode: socket.mode & 0o777 }, { uid: 1500, mode: 0o600 });
     const result = finish(child, 'go\n');
     assert.equal((await result).code, 0);
-    for (const file of ['made', 'other']) assert.equal((await stat(path.join(where.workspace, file))).uid, 1500);
+    for (const file of ['made', 'other'])
+      assert.equal((await stat(path.join(where.workspace, file))).uid, 1500);
     const strange = spawnSync('find', [where.dir, '-not', '-uid', '1500'], { encoding: 'utf8' });
     assert.equal(strange.stdout, '');
   },
 );
 
 for (const { name: runtime, part } of runtimes) {
-  void test(`${runtime}: two sessions on one workspace, each with its own gateway; the end of one is not the other's`, needs(part), async (t) => {
-    const where = await readyPlace(t, runtime);
-    const start = (name: string) =>
-      where.start(['up', 'shell', '--name', name, '--runtime', runtime, '--', '-c', 'echo up; read line; echo "$line"']);
-    const [one, two] = [start('one'), start('two')];
-    await Promise.all([seen(one.stdout, /up/), seen(two.stdout, /up/)]);
-    const results = [finish(one, ''), finish(two, 'still here\n')] as const;
-    // `finish` ends stdin at once: the first reads nothing and ends.
-    await results[0];
-    const { code, stdout } = await results[1];
-    assert.deepEqual({ code, stdout }, { code: 0, stdout: 'still here\n' });
-  });
+  void test(
+    `${runtime}: two sessions on one workspace, each with its own gateway; the end of one is not the other's`,
+    needs(part),
+    async (t) => {
+      const where = await readyPlace(t, runtime);
+      const start = (name: string) =>
+        where.start([
+          'up',
+          'shell',
+          '--name',
+          name,
+          '--runtime',
+          runtime,
+          '--',
+          '-c',
+          'echo up; read line; echo "$line"',
+        ]);
+      const [one, two] = [start('one'), start('two')];
+      await Promise.all([seen(one.stdout, /up/), seen(two.stdout, /up/)]);
+      const results = [finish(one, ''), finish(two, 'still here\n')] as const;
+      // `finish` ends stdin at once: the first reads nothing and ends.
+      await results[0];
+      const { code, stdout } = await results[1];
+      assert.deepEqual({ code, stdout }, { code: 0, stdout: 'still here\n' });
+    },
+  );
 
   void test(`${runtime}: a terminal that hangs up leaves nothing`, needs(part, 'tmux'), async (t) => {
     const where = await readyPlace(t, runtime);
     const marker = oddSeconds();
     const words = Object.entries(where.env).map(([name, value]) => `${name}=${value}`);
     const harness = `trap '' HUP; echo harness-is-ready; sleep ${marker}; sleep ${marker}`;
-    const command = ['env', '-i', ...words, process.execPath, main, 'up', 'shell', '--name', 'hung', '--runtime', runtime, '--workspace', where.workspace, '--', '-c', harness];
+    const command = [
+      'env',
+      '-i',
+      ...words,
+      process.execPath,
+      main,
+      'up',
+      'shell',
+      '--name',
+      'hung',
+      '--runtime',
+      runtime,
+      '--workspace',
+      where.workspace,
+      '--',
+      '-c',
+      harness,
+    ];
     const terminal = new Terminal({ columns: 80, rows: 24 }, command);
     t.after(() => terminal.close());
     await terminal.shows(/harness-is-ready/, 30_000);
     assert.doesNotMatch(terminal.text(), /warning/);
     terminal.close();
-    await until('nothing is left', async () => (await withMarker(marker)).length === 0 && !existsSync(dirOf(where, 'hung')), 20_000);
+    await until(
+      'nothing is left',
+      async () => (await withMarker(marker)).length === 0 && !existsSync(dirOf(where, 'hung')),
+      20_000,
+    );
   });
 }

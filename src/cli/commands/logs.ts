@@ -20,7 +20,9 @@ export function register(program: Command): void {
 async function logs(name: string, flags: Flags): Promise<void> {
   const log = await openLogs(process.env, name);
   const show = async (): Promise<void> => {
-    for (const line of await log.poll()) if (flags.json) printJson(asJson(line)); else printLine(asText(line));
+    for (const line of await log.poll())
+      if (flags.json) printJson(asJson(line));
+      else printLine(asText(line));
   };
   try {
     await show();

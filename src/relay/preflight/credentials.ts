@@ -97,7 +97,10 @@ function matching(base: string, pattern: string): string[] {
   const folder = base + pattern.slice(0, start);
   const [before, after] = [pattern.slice(start, at), pattern.slice(at + 1, end < 0 ? undefined : end)];
   return names(folder)
-    .filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after))
+    .filter(
+      (name) =>
+        name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after),
+    )
     .flatMap((name) => (end < 0 ? [folder + name] : matching(`${folder}${name}/`, pattern.slice(end + 1))));
 }
 
@@ -129,7 +132,8 @@ function mounted({ hostHome, workspace }: Expected, home: string): Finding[] {
       existsSync(place) &&
       points.some(
         (point) =>
-          !bases.includes(point) && (place === point || place.startsWith(`${point}/`) || point.startsWith(`${place}/`)),
+          !bases.includes(point) &&
+          (place === point || place.startsWith(`${point}/`) || point.startsWith(`${place}/`)),
       ),
   );
   return bad.map((place) => ({
@@ -142,11 +146,15 @@ function mounted({ hostHome, workspace }: Expected, home: string): Finding[] {
 
 /** Of each line field 5, with its octal escapes, and the type behind the dash. What lies in memory is not the host's. */
 function mountPoints(): string[] {
-  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').filter((line) => line !== '');
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines
     .filter((line) => !/ - (tmpfs|devtmpfs|ramfs) /.test(line))
     .map((line) => line.split(' ')[4] ?? '/')
-    .map((point) => point.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8))));
+    .map((point) =>
+      point.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8))),
+    );
 }
 
 /** The harness's own logins are its business; a key of the operator's is not. */

@@ -8,7 +8,12 @@ const answerMs = 10_000;
 /** A client's first words, said as the relay says them. */
 export async function checkGateway({ workspace }: Expected, env: Env): Promise<Finding[]> {
   const fault = (detail: string): Finding[] => [
-    { check: 'gateway', level: 'fault', detail, mend: 'look into its log: gateway.log in the session’s folder' },
+    {
+      check: 'gateway',
+      level: 'fault',
+      detail,
+      mend: 'look into its log: gateway.log in the session’s folder',
+    },
   ];
   try {
     const { target, token } = readOptions([], env, workspace);
@@ -32,8 +37,7 @@ export async function checkGateway({ workspace }: Expected, env: Env): Promise<F
         },
       });
       const given = answered['mcp-session-id'];
-      if (typeof given === 'string')
-        session = { 'mcp-session-id': given, 'mcp-protocol-version': version };
+      if (typeof given === 'string') session = { 'mcp-session-id': given, 'mcp-protocol-version': version };
       return reply;
     };
     const client = { name: 'wraptool-preflight', version: '1' };
@@ -45,7 +49,12 @@ export async function checkGateway({ workspace }: Expected, env: Env): Promise<F
     if (hello.result === undefined) return fault(`it refused to begin: ${JSON.stringify(hello.error)}`);
     const list = await ask(2, 'tools/list', {});
     if (Object.keys(session).length > 0)
-      await exchange(target, { method: 'DELETE', headers: { ...headers, ...session }, signal, onMessage: () => undefined });
+      await exchange(target, {
+        method: 'DELETE',
+        headers: { ...headers, ...session },
+        signal,
+        onMessage: () => undefined,
+      });
     const tools = list.result?.['tools'];
     return Array.isArray(tools) && tools.length > 0 ? [] : fault('it lists no tools');
   } catch (error) {

@@ -9,15 +9,25 @@ const locales = '/usr/lib/locale';
 const terminals = ['/etc/terminfo', '/lib/terminfo', '/usr/share/terminfo', '/usr/lib/terminfo'];
 
 export function checkClock({ zone, now }: Expected, env: Env): Finding[] {
-  const warning = (detail: string, mend: string): Finding => ({ check: 'clock', level: 'warning', detail, mend });
+  const warning = (detail: string, mend: string): Finding => ({
+    check: 'clock',
+    level: 'warning',
+    detail,
+    mend,
+  });
   const found: Finding[] = [];
   if (Math.abs(Date.now() - now) > driftMs)
     found.push(warning('the clock inside is not the host’s', 'set the clock of the machine that it runs on'));
   if (env['TZ'] !== zone)
-    found.push(warning(`the time zone is ${env['TZ'] ?? 'not set'}, not ${zone}`, 'take TZ out of the image'));
+    found.push(
+      warning(`the time zone is ${env['TZ'] ?? 'not set'}, not ${zone}`, 'take TZ out of the image'),
+    );
   else if (!/^(Etc\/)?(UTC|GMT)$/.test(zone) && !existsSync(`${zones}/${zone}`))
     found.push(
-      warning(`programs inside do not know the zone ${zone} and show UTC`, 'install tzdata in the base image'),
+      warning(
+        `programs inside do not know the zone ${zone} and show UTC`,
+        'install tzdata in the base image',
+      ),
     );
   return found;
 }
@@ -71,7 +81,9 @@ export function checkTerminal({ terminal }: Expected, env: Env): Finding[] {
   const found: Finding[] = [];
   const name = env['TERM'] ?? '';
   if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name) || name === 'dumb')
-    found.push(warning(`TERM is "${name}": no colours, no full screen`, 'set TERM, for example to xterm-256color'));
+    found.push(
+      warning(`TERM is "${name}": no colours, no full screen`, 'set TERM, for example to xterm-256color'),
+    );
   else if (!terminals.some((dir) => described(dir, name)))
     found.push(
       warning(

@@ -27,7 +27,9 @@ export function checkWorkspace({ workspace }: Expected): Finding[] {
       code === 'EROFS'
         ? 'it lies on a read-only file system: mount that writable, or go on without changes'
         : 'give its owner the right to write: chmod u+w, or go on without changes';
-    return [{ check: 'workspace', level: 'warning', detail: `${workspace} cannot be written by ${who}`, mend }];
+    return [
+      { check: 'workspace', level: 'warning', detail: `${workspace} cannot be written by ${who}`, mend },
+    ];
   }
 }
 

@@ -55,7 +55,8 @@ export class Pump {
     const { stream } = this.#exec;
     const out = (bytes: Buffer): Promise<void> => this.#out(bytes);
     try {
-      if (!this.#tty) return await demultiplex(stream, out, (bytes) => this.#write(this.#streams.stderr, bytes));
+      if (!this.#tty)
+        return await demultiplex(stream, out, (bytes) => this.#write(this.#streams.stderr, bytes));
       for await (const bytes of stream as AsyncIterable<Buffer>) await out(bytes);
     } catch (error) {
       // The engine resets the connection of a command that it killed; whether all is well the exit code tells.

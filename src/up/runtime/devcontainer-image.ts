@@ -68,7 +68,12 @@ export async function planImage(
     exists: id !== null && (await engine.imageId(name)) !== null,
     base: { name: spec.baseImage, id },
     args: { BASE: spec.baseImage, OWNER_UID: String(uid), OWNER_GID: String(gid) },
-    labels: { [ownImage]: 'devcontainer', [recipeLabel]: digest(recipe), [baseLabel]: spec.baseImage, [baseIdLabel]: id ?? '' },
+    labels: {
+      [ownImage]: 'devcontainer',
+      [recipeLabel]: digest(recipe),
+      [baseLabel]: spec.baseImage,
+      [baseIdLabel]: id ?? '',
+    },
   };
 }
 

@@ -57,11 +57,9 @@ export class HolderClient {
   /** Nothing runs in the sandbox any more. */
   over(cause: unknown): void {
     const wanted = this.#fate !== 'lives';
-    const fate = new WraptoolError(
-      'runtime_failed',
-      `${this.#what} ended while a command ran in it`,
-      { cause },
-    );
+    const fate = new WraptoolError('runtime_failed', `${this.#what} ended while a command ran in it`, {
+      cause,
+    });
     if (!wanted) this.#fate = fate;
     for (const { end } of this.#commands.values()) {
       if (wanted) end.resolve(128 + constants.signals.SIGKILL);

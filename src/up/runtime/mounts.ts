@@ -62,7 +62,9 @@ async function elsewhere(workspace: Owned, dotGit: string, make: boolean): Promi
   // Below the workspace all is mounted already.
   if (own === null || `${own}/`.startsWith(`${workspace.path}/`)) return none;
   if (basename(dirname(own)) === 'worktrees') return linkedWorktree(workspace.path, dotGit, own);
-  return isSubmodulePlace(own) && (await kindOf(own)) === 'folder' ? submodule(workspace, dotGit, own, make) : none;
+  return isSubmodulePlace(own) && (await kindOf(own)) === 'folder'
+    ? submodule(workspace, dotGit, own, make)
+    : none;
 }
 
 /**

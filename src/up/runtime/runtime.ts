@@ -107,4 +107,8 @@ export interface Runtime {
   leftovers?(all: boolean): Promise<readonly Leftover[]>;
 }
 
-export type Leftover = { readonly what: string; readonly bytes: number; remove(): Promise<void> };
+export type Leftover = {
+  readonly what: string;
+  readonly bytes: number;
+  readonly remove: () => Promise<void>;
+};

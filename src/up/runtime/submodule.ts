@@ -12,7 +12,10 @@ export function isSubmodulePlace(gitDir: string): boolean {
 
 /** Folder that `core.worktree` in its config names, absolute; null where there is none. */
 export async function worktreeOf(gitDir: string): Promise<string | null> {
-  const handle = await open(join(gitDir, 'config'), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await open(
+    join(gitDir, 'config'),
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  );
   try {
     if (!(await handle.stat()).isFile()) return null;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(longest), 0, longest, 0);

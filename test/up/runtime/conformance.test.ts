@@ -326,7 +326,15 @@ for (const runtime of runtimeNames) {
       stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
       stdin.write('typed early\n');
       const running = await started.exec(
-        ['/bin/sh', '-c', 'read line; printf "%s|" "$line" "$@" "$SECRET_TOKEN"; exec sleep 1000', 'sh', "a'b", '$x "y"', 'ü\nz'],
+        [
+          '/bin/sh',
+          '-c',
+          'read line; printf "%s|" "$line" "$@" "$SECRET_TOKEN"; exec sleep 1000',
+          'sh',
+          "a'b",
+          '$x "y"',
+          'ü\nz',
+        ],
         { stdin, stdout, stderr: new PassThrough().resume() },
         { terminal: { rows: 24, columns: 80 } },
       );

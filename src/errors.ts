@@ -39,7 +39,7 @@ export const errorCodes = {
   runtime_unknown: {
     exit: 2,
     summary: 'there is no runtime of that name',
-    mend: 'auto, devcontainer or bubblewrap',
+    mend: 'auto, guix, devcontainer or bubblewrap',
   },
   runtime_unavailable: {
     exit: 1,

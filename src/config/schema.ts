@@ -370,9 +370,11 @@ export const configSchema = z.strictObject({
   up: z
     .strictObject({
       runtime: z
-        .enum(['auto', 'devcontainer', 'bubblewrap'], { error: 'expected auto, devcontainer or bubblewrap' })
+        .enum(['auto', 'guix', 'devcontainer', 'bubblewrap'], {
+          error: 'expected auto, guix, devcontainer or bubblewrap',
+        })
         .default('auto')
-        .describe('What the harness runs in; `auto` takes the first that works.'),
+        .describe('What the harness runs in; `auto` takes the first that works, in this order.'),
       harness_env: z
         .array(environmentName, { error: 'expected a list of names' })
         .default([])
@@ -384,7 +386,9 @@ export const configSchema = z.strictObject({
       network: z
         .enum(['private', 'host', 'none'], { error: 'expected private, host or none' })
         .default('private')
-        .describe('`private`: own network with outbound connections, the host’s loopback out of reach.'),
+        .describe(
+          '`private`: own network with outbound connections, the host’s loopback out of reach; guix shares the host’s network unless `none`.',
+        ),
       confine_install: z
         .enum(['auto', 'none'], { error: 'expected auto or none' })
         .default('auto')

@@ -18,6 +18,7 @@ import { confirmRemotes } from './remotes.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { openEvents, recordEvent } from './session-events.ts';
 import { createSession, listSessions, proposeName, type Session } from './session.ts';
+import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
 import { survey, type Ground } from './survey.ts';
@@ -37,7 +38,8 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       return found;
     });
     await reclaimed(world);
-    const remotes = await confirmRemotes(world, ground.workspace.path, ground.snapshot.config);
+    const shared = await repositoryBeyond(ground.workspace);
+    const remotes = await confirmRemotes(world, ground.workspace.path, shared, ground.snapshot.config);
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
         version: options.harnessVersion,
@@ -61,6 +63,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         home: ground.home,
         log: ground.snapshot.config.requests.log,
         network: ground.snapshot.config.up.network,
+        shared,
       },
     );
     openEvents(session.dir);

@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { finish, seen, until } from './place.ts';
-import { live, oddSeconds, readyPlace, runtimes, withMarker, type Live } from './session.ts';
+import { allRuntimes, live, oddSeconds, readyPlace, withMarker, type Live } from './session.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-for (const { name: runtime, part } of runtimes) {
+for (const { name: runtime, part } of allRuntimes) {
   describe(`exec in ${runtime}`, { timeout: 120_000, ...needs(part) }, () => {
     let session: Live;
     const cleanup: (() => unknown)[] = [];

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
+import { pathWithGuix } from '../support/guix.ts';
 import { ensureTestImage } from '../support/image.ts';
 import { finish, gitConfig, place, seen, type Place, type Result } from './place.ts';
 
@@ -10,6 +11,8 @@ export const runtimes = [
   { name: 'bubblewrap', part: 'bubblewrap' },
   { name: 'devcontainer', part: 'docker' },
 ] as const;
+
+export const allRuntimes = [{ name: 'guix', part: 'guix' }, ...runtimes] as const;
 
 export type Live = {
   readonly where: Place;
@@ -24,6 +27,7 @@ export type Live = {
 export async function readyPlace(t: TestContext, runtime: string): Promise<Place> {
   if (runtime === 'devcontainer') ensureTestImage();
   const where = await place(t);
+  if (runtime === 'guix') where.env['PATH'] = pathWithGuix(where.env['PATH']);
   await where.writeConfig(`${gitConfig}up: { base_image: wraptool-test-base, network: none }\n`);
   return where;
 }

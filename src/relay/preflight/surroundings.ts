@@ -26,7 +26,7 @@ export function checkClock({ zone, now }: Expected, env: Env): Finding[] {
     found.push(
       warning(
         `programs inside do not know the zone ${zone} and show UTC`,
-        'install tzdata in the base image',
+        'install tzdata in the base image (guix: in the manifest)',
       ),
     );
   return found;
@@ -49,7 +49,7 @@ export function checkLocale(env: Env): Finding[] {
       check: 'locale',
       level: 'warning',
       detail: `programs inside do not know the locale ${wanted}`,
-      mend: 'install its definition in the base image (Debian: libc-bin or locales)',
+      mend: 'install its definition in the base image (Debian: libc-bin or locales; guix: in the manifest)',
     },
   ];
 }
@@ -88,7 +88,7 @@ export function checkTerminal({ terminal }: Expected, env: Env): Finding[] {
     found.push(
       warning(
         `programs inside do not know the terminal ${name}`,
-        'install ncurses-term in the base image, or start with TERM=xterm-256color',
+        'install ncurses-term in the base image (guix: in the manifest), or start with TERM=xterm-256color',
       ),
     );
   const size = terminal.own ? ownTerminal() : sharedTerminal();

@@ -42,7 +42,8 @@ export async function checkGit({ workspace }: Expected): Promise<Finding[]> {
     git(workspace, 'rev-parse', '--absolute-git-dir'),
     git(workspace, 'log', '-1', '--format=%h'),
   ]);
-  if (folder.missing) return warning('there is no git inside', 'install git in the base image');
+  if (folder.missing)
+    return warning('there is no git inside', 'install git in the base image (guix: in the manifest)');
   if (folder.failure !== null)
     return warning(
       `git does not take ${workspace} for a repository: ${folder.failure}`,

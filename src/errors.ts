@@ -92,6 +92,16 @@ export const errorCodes = {
     summary: 'there is no live or recorded namespace of that name',
     mend: '`wraptool restart policy` lists them',
   },
+  session_unreachable: {
+    exit: 1,
+    summary: 'the supervisor of a session does not answer',
+    mend: '`wraptool inspect NAME` shows what is known of it; `wraptool down NAME` ends it',
+  },
+  preflight_failed: {
+    exit: 1,
+    summary: 'the runtime is there, but a check inside it failed; the harness was not started',
+    mend: 'mend what each line names, then start again',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',

@@ -98,9 +98,9 @@ export async function requestCapability(
   if (typeof first === 'string')
     return errorResult(`DENIED: ${first}`, { decision: 'deny', reason_code: 'busy', detail: first });
   let state: RequestState = first;
-  const deadline = Date.now() + request.wait * 1000;
-  while (state.status === 'pending' && Date.now() < deadline && !signal.aborted) {
-    await pause(Math.min(pollMs, Math.max(0, deadline - Date.now())));
+  const deadline = performance.now() + request.wait * 1000;
+  while (state.status === 'pending' && performance.now() < deadline && !signal.aborted) {
+    await pause(Math.min(pollMs, Math.max(0, deadline - performance.now())));
     state = (await book.find(first.id)) ?? state;
   }
   return jsonResult({

@@ -13,7 +13,19 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   'main.ts': ['cli', 'paths.ts'],
   'errors.ts': [],
   'paths.ts': [],
-  gateway: ['config', 'log', 'requests', 'policy', 'executor', 'proxy', 'scrub', 'introspect', 'paths.ts'],
+  gateway: [
+    'config',
+    'log',
+    'requests',
+    'policy',
+    'executor',
+    'proxy',
+    'scrub',
+    'introspect',
+    'paths.ts',
+    // Of the supervisor only who is at the other end of a socket.
+    'supervise/credentials.ts',
+  ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
   up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
   supervise: ['config', 'log', 'paths.ts'],
@@ -139,6 +151,8 @@ test('only what has to starts processes', () =>
           'harness/npm.ts',
           'supervise/supervisor.ts',
           'requests/notify.ts',
+          // Inside the runtime, where it asks git.
+          'relay/preflight/workspace.ts',
         ].includes(name),
     ),
     [],

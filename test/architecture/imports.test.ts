@@ -15,7 +15,18 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   'paths.ts': [],
   gateway: ['config', 'log', 'requests', 'policy', 'executor', 'proxy', 'scrub', 'introspect', 'paths.ts'],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
-  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
+  up: [
+    'config',
+    'log',
+    'harness',
+    'confine',
+    'devcontainer',
+    'supervise',
+    'paths.ts',
+    'executor/guards/git/discover.ts',
+  ],
+  // Judges the workspace's definition as hostile input and keeps what was approved; runs nothing.
+  devcontainer: ['edit', 'paths.ts'],
   supervise: ['config', 'log', 'paths.ts'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
   requests: ['config', 'edit', 'log', 'policy'],

@@ -20,6 +20,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
   log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },
   harness: { summary: 'list, show and install harnesses', load: () => import('./commands/harness.ts') },
+  devcontainer: {
+    summary: "inspect and approve the workspace's own dev container definition",
+    load: () => import('./commands/devcontainer.ts'),
+  },
   scrub: { summary: 'redact secrets in what is read from stdin', load: () => import('./commands/scrub.ts') },
 };
 

@@ -90,3 +90,12 @@ function globShape(step: string): RegExp {
 function literal(character: string): string {
   return character.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
+
+/** Every file below a folder of ours, by relative path; none where the folder is not there. */
+export async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = (await orNull(readdir(folder, { recursive: true, withFileTypes: true }))) ?? [];
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .sort();
+}

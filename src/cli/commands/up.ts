@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
+import { ask, canAsk } from '../ask.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
@@ -62,18 +62,9 @@ function world(): UpWorld {
     step: createStep({ quiet: process.argv.includes('--quiet') }),
     note,
     warn,
-    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
+    ask: canAsk() ? ask : null,
     stdio: 'inherit',
   };
-}
-
-async function ask(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${escapeHostile(question)} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
 }
 
 /** Without a config: offers to write the starter on a terminal, then goes on; elsewhere the error stands. */
@@ -83,7 +74,7 @@ async function withConfig(options: UpOptions, run: () => Promise<number>): Promi
   } catch (error) {
     const offer =
       error instanceof WraptoolError && error.code === 'config_missing' && options.config === undefined;
-    if (!offer || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    if (!offer || !canAsk()) throw error;
     if (!(await ask('there is no config yet: write a starter with read-only git rules?'))) throw error;
     const { init } = await import('./init.ts');
     await init({ env: process.env });

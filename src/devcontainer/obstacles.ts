@@ -22,6 +22,9 @@ export function obstacles({ findings, tooMuch, origin }: Inspection): readonly s
 
 function hinders(finding: Finding): boolean {
   if (finding.code === 'parse_error') return finding.severity === 'host' || finding.json_path !== '';
+  // Its mounts cannot be told from others.
+  if (/volumes-from/.test(finding.detail.arg ?? '') && finding.code === 'run_args')
+    return finding.severity === 'host';
   // A word of the run arguments that is no known option.
   if (finding.code === 'run_args')
     return finding.severity === 'host' && /^(taken for|unknown|without)/.test(finding.detail.why);

@@ -155,9 +155,14 @@ function namespace(value: string): Verdict[] {
   return value.startsWith('container:') ? [reach('run_args', 'namespace of another container')] : [];
 }
 
-function network(value: string): Verdict[] {
+/** `NAME`, or `name=NAME,alias=…`. */
+export function networkName(value: string): string {
   const fields = value.includes('=') ? (csvRecord(value) ?? [value]) : [`name=${value}`];
-  const name = fields.findLast((field) => /^name=/i.test(field))?.slice('name='.length) ?? value;
+  return fields.findLast((field) => /^name=/i.test(field))?.slice('name='.length) ?? value;
+}
+
+function network(value: string): Verdict[] {
+  const name = networkName(value);
   const shared = namespace(name);
   if (shared.length > 0 || ['', 'bridge', 'default', 'none', 'private'].includes(name)) return shared;
   return [{ code: 'run_args', severity: 'info', why: 'joins a network that other containers may be in' }];

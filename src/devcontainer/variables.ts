@@ -7,8 +7,8 @@ export const hostMark = '\uE000';
 export type Values = {
   readonly workspace: string;
   readonly containerFolder?: string;
-  /** The host's variable, or undefined to put the mark and the default. */
-  readonly env?: (name: string) => string;
+  /** The host's variables; absent: the mark and the default stand for each. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 };
 
 const shape = /\$\{(.*?)\}/g;
@@ -20,7 +20,7 @@ export function substitute(text: string, values: Values): string {
       case 'env':
       case 'localEnv':
         if (args[0] === undefined) return whole;
-        return values.env === undefined ? hostMark + (args[1] ?? '') : values.env(args[0]) || (args[1] ?? '');
+        return values.env === undefined ? hostMark + (args[1] ?? '') : (values.env[args[0]] ?? args[1] ?? '');
       case 'localWorkspaceFolder':
         return values.workspace;
       case 'localWorkspaceFolderBasename':

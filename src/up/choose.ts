@@ -22,7 +22,7 @@ export function parseRuntime(word: string): RuntimeName | 'auto' {
 export async function chooseRuntime(
   asked: RuntimeName | 'auto',
   last: string | undefined,
-  baseImage: string,
+  baseImage: string | null,
 ): Promise<Choice> {
   if (asked !== 'auto') {
     const runtime = createRuntime(asked);

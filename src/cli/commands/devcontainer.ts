@@ -91,12 +91,23 @@ async function confirm(flags: Flags): Promise<void> {
       throw new WraptoolError('usage', 'there is no terminal to ask on, and no --yes', {
         hint: 'wraptool devcontainer approve --dry-run shows what --yes would approve',
       });
-    for (const line of view.lines) process.stderr.write(`${line}\n`);
-    if (!(await ask('approve exactly this?')))
+    if (!(await agreed(view.lines)))
       throw new WraptoolError('devcontainer_unapproved', 'not approved', { hint: 'nothing of it is used' });
   }
   await approve(process.env, found, new Date());
   if (flags.json) return printJson(answer(true));
   if (flags.yes) for (const line of view.lines) printLine(line);
   printLine(`approved: ${escapeHostile(found.name)}, sha256 ${found.hash}`);
+}
+
+async function agreed(lines: readonly string[]): Promise<boolean> {
+  for (const line of lines) process.stderr.write(`${line}\n`);
+  return ask('approve exactly this?');
+}
+
+/** Shows all that an approval is about, asks, and keeps it; false where the operator says no. */
+export async function approveOnTerminal(found: Inspection): Promise<boolean> {
+  if (!(await agreed((await approvalView(process.env, found)).lines))) return false;
+  await approve(process.env, found, new Date());
+  return true;
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import type { Inspection } from '../../devcontainer/inspect.ts';
 import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
@@ -22,6 +23,8 @@ export function register(program: Command): void {
     .option('--name <name>', 'name of the session')
     .option('--home <name>', 'a harness home shared by several workspaces')
     .option('--config <file>', 'config file')
+    .option('--devcontainer <which>', '"workspace": its own definition, after approval of its exact content')
+    .option('--definition <file>', 'with --devcontainer workspace: which one, relative to the workspace')
     .option('--harness-version <version>', 'another version than the checked one')
     .option('--dry-run', 'print what would run, secrets masked')
     .option('--json', 'errors and --dry-run as JSON')
@@ -63,8 +66,15 @@ function world(): UpWorld {
     note,
     warn,
     ask: canAsk() ? ask : null,
+    approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',
   };
+}
+
+/** The whole definition is loaded only where it is needed. */
+async function showAndApprove(found: Inspection): Promise<boolean> {
+  const { approveOnTerminal } = await import('./devcontainer.ts');
+  return approveOnTerminal(found);
 }
 
 /** Without a config: offers to write the starter on a terminal, then goes on; elsewhere the error stands. */

@@ -20,7 +20,7 @@ export type ContainerView = {
   readonly env: readonly string[];
   readonly pidMode: string;
   readonly ipcMode: string;
-  readonly mounts: readonly { source: string; target: string; writable: boolean }[];
+  readonly mounts: readonly { source: string; target: string; writable: boolean; kind: string }[];
 };
 
 export type ExecOptions = {
@@ -284,6 +284,7 @@ function view(found: Dockerode.ContainerInspectInfo): ContainerView {
       source: mount.Source,
       target: mount.Destination,
       writable: mount.RW,
+      kind: mount.Type,
     })),
   };
 }

@@ -10,6 +10,7 @@ import type { Finding, Ground } from './types.ts';
 type Repository = { readonly gitDir: string; readonly file: string };
 
 const largestPointer = 8192;
+const mostIncluded = 100;
 
 export async function judgeGitRoot(ground: Ground): Promise<Finding | null> {
   const repository = await findRepository(ground.workspace);
@@ -55,22 +56,26 @@ async function bare(workspace: string): Promise<Repository | null> {
 /** The last `core.worktree` of what git reads for this repository; null: none. */
 async function setting(gitDir: string): Promise<string | null> {
   const linked = await plainText(path.join(gitDir, 'commondir'));
-  const own = await lastWorktree(path.join(gitDir, 'config.worktree'), 0);
+  const seen = new Set<string>();
+  const own = await lastWorktree(path.join(gitDir, 'config.worktree'), seen);
   // In a linked work tree the common config's setting is for the main one.
   if (linked !== null) return own;
-  return own ?? lastWorktree(path.join(gitDir, 'config'), 0);
+  return own ?? lastWorktree(path.join(gitDir, 'config'), seen);
 }
 
-async function lastWorktree(file: string, depth: number): Promise<string | null> {
+/** Each file counts once: they may name each other. */
+async function lastWorktree(file: string, seen: Set<string>): Promise<string | null> {
+  if (seen.has(file) || seen.size >= mostIncluded) return null;
+  seen.add(file);
   const text = await plainText(file);
-  if (text === null || depth > 10) return null;
+  if (text === null) return null;
   let found: string | null = null;
   for (const { section, key, value } of entries(text)) {
     if (section === 'core' && key === 'worktree' && value !== '') found = value;
     // Whether a condition holds is git's business: it could.
     if (/^include(if "[^]*")?$/.test(section) && key === 'path' && value !== '') {
       const included = value.startsWith('~/') ? path.join(process.env['HOME'] ?? '/', value.slice(2)) : value;
-      found = (await lastWorktree(path.resolve(path.dirname(file), included), depth + 1)) ?? found;
+      found = (await lastWorktree(path.resolve(path.dirname(file), included), seen)) ?? found;
     }
   }
   return found;

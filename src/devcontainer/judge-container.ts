@@ -3,7 +3,7 @@ import type { Json } from './jsonc.ts';
 import { judgeMount } from './mount.ts';
 import { securityOption } from './run-options.ts';
 import { pointer, type Code, type Finding, type Ground, type Severity } from './types.ts';
-import { each, isObject, own, shown, strings, type JsonObject } from './values.ts';
+import { each, isObject, own, shown, strings, type JsonObject, textOf } from './values.ts';
 import { hostVariables, namesNothing, substitute } from './variables.ts';
 
 export type Judged = { readonly findings: readonly Finding[] };
@@ -54,8 +54,8 @@ export async function judgeAsked(given: JsonObject, scope: Scope): Promise<Judge
 export function mountText(value: Json): string {
   if (!isObject(value)) return typeof value === 'string' ? value : JSON.stringify(value);
   const source = own(value, 'source');
-  const text = (name: string): string => String(own(value, name) ?? 'undefined');
-  return `type=${text('type')},${source ? `src=${String(source)},` : ''}dst=${text('target')}`;
+  const text = (name: string): string => textOf(own(value, name) ?? 'undefined');
+  return `type=${text('type')},${source ? `src=${textOf(source)},` : ''}dst=${text('target')}`;
 }
 
 /** Variables of the host, in whatever string they stand. */

@@ -8,7 +8,7 @@ import type { Json } from './jsonc.ts';
 import { judgeMount } from './mount.ts';
 import { judgeRunArguments, type ArgumentVerdict } from './run-options.ts';
 import { pointer, type Code, type Finding, type Ground, type Severity, type Where } from './types.ts';
-import { each, isObject, own, shown, type JsonObject } from './values.ts';
+import { each, isObject, own, shown, type JsonObject, textOf } from './values.ts';
 import { hostMark, substitute } from './variables.ts';
 
 /** What the container is made from; the CLI takes the first that is there. */
@@ -186,7 +186,7 @@ class Definition {
     if (!value) return;
     if (!Array.isArray(value))
       return this.#add('run_args', '/runArgs', 'info', 'not an array: the engine refuses it', value);
-    const raw = value.map(String);
+    const raw = value.map(textOf);
     const verdicts = await judgeRunArguments(
       raw,
       raw.map((word) => this.#text(word)),
@@ -314,7 +314,7 @@ class Definition {
   async #buildOptions(build: JsonObject, unused: boolean): Promise<void> {
     const options = own(build, 'options');
     if (Array.isArray(options)) {
-      const raw = options.map(String);
+      const raw = options.map(textOf);
       const verdicts = await judgeBuildOptions(
         raw,
         raw.map((word) => this.#text(word)),
@@ -324,7 +324,7 @@ class Definition {
     } else if (options)
       this.#add('build_options', '/build/options', 'info', 'not an array: the engine refuses it', options);
     for (const { value, at } of each(own(build, 'cacheFrom'), '/build/cacheFrom')) {
-      const verdict = await judgeCache(this.#text(String(value)), this.#ground);
+      const verdict = await judgeCache(this.#text(textOf(value)), this.#ground);
       if (verdict === null) continue;
       const detail = { arg: `--cache-from ${shown(value)}`, why: verdict.why };
       this.findings.push({

@@ -9,7 +9,7 @@ import { readOptions } from './options.ts';
 import { runShape } from './run-options.ts';
 import { Collection } from './tree.ts';
 import type { Ground } from './types.ts';
-import { each, isObject, own, strings, type JsonObject } from './values.ts';
+import { each, isObject, own, strings, type JsonObject, textOf } from './values.ts';
 import { hostMark, substitute } from './variables.ts';
 
 const mostWords = 500;
@@ -102,7 +102,7 @@ function optionFiles(given: JsonObject, text: (value: string) => string): readon
   const args = own(given, 'runArgs');
   if (!Array.isArray(args)) return filters;
   const parts = readOptions(
-    args.map((word) => text(String(word))),
+    args.map((word) => text(textOf(word))),
     runShape,
   );
   return [

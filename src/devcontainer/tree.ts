@@ -7,6 +7,9 @@ import type { Ground } from './types.ts';
 /** Bytes of one file, or what stands there instead, which is hashed and not copied. */
 export type Entry = { readonly bytes: Buffer; readonly executable: boolean } | { readonly instead: string };
 
+/** What is looked at beyond that counts as more, too. */
+const mostSeen = 50_000;
+
 export const limits = { files: 5000, bytes: 128 * 1024 * 1024 } as const;
 
 /** What a definition names, by path relative to the workspace. */
@@ -15,6 +18,7 @@ export class Collection {
   readonly #ground: Ground;
   #bytes = 0;
   #full = false;
+  #seen = 0;
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -56,7 +60,9 @@ export class Collection {
   }
 
   async #one(full: string, pattern: readonly string[]): Promise<void> {
-    const stats = await orNull(lstat(full));
+    this.#seen += 1;
+    if (this.#seen > mostSeen) this.#full = true;
+    const stats = this.#full ? null : await orNull(lstat(full));
     if (stats === null) return;
     if (stats.isDirectory()) return this.folder(full, pattern);
     if (pattern.length > 0 || (await this.file(full))) return;

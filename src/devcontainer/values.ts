@@ -32,8 +32,13 @@ export function* strings(value: Json | undefined, at = ''): Generator<{ text: st
     for (const [name, one] of Object.entries(value)) yield* strings(one, `${at}${pointer(name)}`);
 }
 
+/** A string as it is, anything else as JSON: the objects here have no text of their own. */
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Text of a value for the operator's eyes. */
 export function shown(value: Json): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = textOf(value);
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { place, type Place } from '../e2e/place.ts';
+import { needs } from '../support/real.ts';
+import { Terminal } from '../support/tmux.ts';
 
 const definition = '.devcontainer/devcontainer.json';
 const base = {
@@ -192,4 +195,33 @@ test('the record names workspace, definition, hash and findings', async (t) => {
     { ...record, approved_at: typeof record['approved_at'] },
     { version: 1, workspace: at.workspace, definition, hash, approved_at: 'string', findings },
   );
+});
+
+test('on a terminal it shows all of it and asks; no is no', needs('tmux'), async (t) => {
+  const at = await prepared(t);
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const env = Object.entries(at.env).map(([name, value]) => `${name}=${value}`);
+  for (const [answer, approved] of [
+    ['n', false],
+    ['y', true],
+  ] as const) {
+    const terminal = new Terminal({ columns: 120, rows: 50 }, [
+      ...[
+        'env',
+        '-i',
+        ...env,
+        'sh',
+        '-c',
+        'cd "$1"; "$2" "$3" devcontainer approve; echo "ended with $?"; exec sh',
+      ],
+      ...['sh', at.workspace, process.execPath, main],
+    ]);
+    t.after(() => terminal.close());
+    const shown = await terminal.shows(/approve exactly this\? \[y\/N\]/, 30_000);
+    assert.match(shown, /host +privileged/);
+    assert.match(shown, /FROM debian/);
+    terminal.keys(answer, 'Enter');
+    await terminal.shows(approved ? /ended with 0/ : /not approved[^]*ended with 3/, 30_000);
+    assert.equal((await inspected(at)).approved, approved);
+  }
 });

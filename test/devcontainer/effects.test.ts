@@ -220,7 +220,7 @@ async function started(t: test.TestContext, one: Case): Promise<void> {
     word === '--mount' ? [run[at + 1]] : word.startsWith('--mount=') ? [word.slice(8)] : [],
   );
   const mine = [made.workspace, spec.home, spec.socketDir];
-  assert.deepEqual(mounts.map((mount) => /source=([^,]*)/.exec(mount ?? '')?.[1]).sort(), mine.sort());
+  assert.deepEqual(mounts.map((mount) => /source=([^,]*)/.exec(mount ?? '')?.[1] ?? '').sort(), mine.sort());
   const reaching = run.filter((word) =>
     /^(--privileged|--cap-add|--device|--pid|--ipc|--gpus|-v|--volume|-p|--publish|--security-opt|-e|--env)(=|$)/.test(
       word,

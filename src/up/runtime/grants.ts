@@ -1,5 +1,6 @@
 /** What an approved definition adds to a session's container: each right by name, nothing by default. Pure. */
-import { own, each, isObject, type JsonObject } from '../../devcontainer/values.ts';
+import { own, each, isObject, type JsonObject, textOf } from '../../devcontainer/values.ts';
+import type { Json } from '../../devcontainer/jsonc.ts';
 import { mountText } from '../../devcontainer/judge-container.ts';
 import { readMount } from '../../devcontainer/mount.ts';
 import { isOn, readOptions } from '../../devcontainer/options.ts';
@@ -107,7 +108,7 @@ class Collector {
     if (Array.isArray(args))
       this.#runArguments(
         args.map((word) => this.#text(word)),
-        args.map(String),
+        args.map(textOf),
       );
   }
 
@@ -132,8 +133,8 @@ class Collector {
     };
   }
 
-  #text(value: unknown): string {
-    return substitute(typeof value === 'string' ? value : String(value), this.#input.values);
+  #text(value: Json): string {
+    return substitute(textOf(value), this.#input.values);
   }
 
   #capability(name: string): void {
@@ -156,9 +157,9 @@ class Collector {
     this.#args.push(`--mount=${text}`);
   }
 
-  #variables(given: unknown): void {
-    if (!isObject(given as never)) return;
-    for (const [name, value] of Object.entries(given as JsonObject)) {
+  #variables(given: Json | undefined): void {
+    if (!isObject(given)) return;
+    for (const [name, value] of Object.entries(given)) {
       if (value === null) continue;
       if (typeof value === 'string' && hostVariables(value).length > 0) this.#secret.add(name);
       this.#env[name] = this.#text(value);
@@ -217,7 +218,8 @@ export function withContainerEnv(
   for (const [name, value] of Object.entries(env))
     made[name] = value.replace(
       /\$\{containerEnv:([^}:]*)(?::([^}]*))?\}/g,
-      (_whole, asked: string, fallback?: string) => container[asked] ?? env[asked] ?? fallback ?? '',
+      (_whole, asked: string, fallback?: string) =>
+        container[asked] ?? made[asked] ?? env[asked] ?? fallback ?? '',
     );
   return made;
 }

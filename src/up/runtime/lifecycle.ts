@@ -2,7 +2,7 @@
 import { Writable } from 'node:stream';
 import { lifecycleCommands } from '../../devcontainer/judge-container.ts';
 import type { Json } from '../../devcontainer/jsonc.ts';
-import { isObject, own, type JsonObject } from '../../devcontainer/values.ts';
+import { isObject, own, type JsonObject, textOf } from '../../devcontainer/values.ts';
 import { substitute } from '../../devcontainer/variables.ts';
 import { WraptoolError } from '../../errors.ts';
 import type { CommandOptions, ContainerCommands } from './container-commands.ts';
@@ -25,7 +25,7 @@ export function lifecycleSteps(given: JsonObject, workspace: string): readonly S
     return parts.flatMap(([what, one]) => {
       if (typeof one === 'string' && one.trim() !== '') return [{ name: what, script: [text(one), 'sh'] }];
       if (!Array.isArray(one) || one.length === 0) return [];
-      return [{ name: what, script: ['exec "$@"', 'sh', ...one.map((word) => text(String(word)))] }];
+      return [{ name: what, script: ['exec "$@"', 'sh', ...one.map((word) => text(textOf(word)))] }];
     });
   });
 }

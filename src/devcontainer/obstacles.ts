@@ -22,6 +22,7 @@ export function obstacles({ findings, tooMuch, origin }: Inspection): readonly s
 
 function hinders(finding: Finding): boolean {
   if (finding.code === 'parse_error') return finding.severity === 'host' || finding.json_path !== '';
+  if (sharesProcesses(finding)) return true;
   // Its mounts cannot be told from others.
   if (/volumes-from/.test(finding.detail.arg ?? '') && finding.code === 'run_args')
     return finding.severity === 'host';
@@ -31,7 +32,14 @@ function hinders(finding: Finding): boolean {
   return finding.severity === 'host' && reasons[finding.code] !== undefined;
 }
 
-function why({ code, detail }: Finding): string {
+/** A session ends every process that its container shows: that must never be others'. */
+function sharesProcesses({ code, detail }: Finding): boolean {
+  return (code === 'host_namespace' || code === 'run_args') && /^--pid\b/.test(detail.arg ?? '');
+}
+
+function why(finding: Finding): string {
+  const { code, detail } = finding;
+  if (sharesProcesses(finding)) return 'the processes of a session must be its own';
   return code === 'run_args' ? `${detail.arg ?? ''}: ${detail.why}` : (reasons[code] ?? detail.why);
 }
 

@@ -1,71 +1,23 @@
 /** `up --devcontainer workspace` on a real engine, with a recording stand-in for the engine's client that passes all on. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import test, { after, before, type TestContext } from 'node:test';
+import test, { after, before } from 'node:test';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
-import { gitConfig, place, type Place, type Result } from './place.ts';
+import { definition, removeImages, rig } from './own-rig.ts';
 
 const docker = needs('docker');
-const definition = '.devcontainer/devcontainer.json';
 
 before(() => {
   if (docker.skip === undefined) ensureTestImage();
 });
 
 after(() => {
-  if (docker.skip !== undefined) return;
-  const made = execFileSync('docker', [
-    'image',
-    'ls',
-    '--format',
-    '{{.Repository}}:{{.Tag}}',
-    'wraptool-approved',
-  ]);
-  // By name: the image of a definition that only names one is that very image.
-  for (const name of made.toString().split('\n').filter(Boolean)) spawnSync('docker', ['image', 'rm', name]);
+  if (docker.skip === undefined) removeImages();
 });
-
-type Rig = Place & {
-  calls(): Promise<readonly string[][]>;
-  up(script: string, ...args: string[]): Promise<Result>;
-};
-
-async function rig(t: TestContext, files: Readonly<Record<string, string>>): Promise<Rig> {
-  const at = await place(t);
-  await at.writeConfig(`${gitConfig}up: { base_image: ${testImage}, network: none }\n`);
-  const [bin, log] = [path.join(at.dir, 'bin'), path.join(at.dir, 'calls')];
-  await mkdir(bin);
-  await writeFile(
-    path.join(bin, 'docker'),
-    `#!/bin/sh\n{ for word; do printf '%s\\036' "$word"; done; printf '\\035'; } >> '${log}'\nexec ${realDocker()} "$@"\n`,
-  );
-  await chmod(path.join(bin, 'docker'), 0o755);
-  at.env['PATH'] = `${bin}:${at.env['PATH']}`;
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(path.dirname(path.join(at.workspace, name)), { recursive: true });
-    await writeFile(path.join(at.workspace, name), content);
-  }
-  return {
-    ...at,
-    calls: async () =>
-      existsSync(log)
-        ? (await readFile(log, 'utf8'))
-            .split('\u001d')
-            .filter(Boolean)
-            .map((call) => call.split('\u001e').slice(0, -1))
-        : [],
-    up: (script, ...args) =>
-      at.wraptool(['up', 'shell', '--devcontainer', 'workspace', ...args, '--', '-c', script]),
-  };
-}
-
-function realDocker(): string {
-  return execFileSync('sh', ['-c', 'command -v docker'], { encoding: 'utf8' }).trim();
-}
 
 /** Another image in every run. */
 const word = `built-${process.pid}-${Date.now()}`;
@@ -179,6 +131,11 @@ void test(
 );
 
 for (const [what, given, problem] of [
+  [
+    'the processes of the host',
+    { image: testImage, runArgs: ['--pid', 'host'] },
+    /the processes of a session must be its own/,
+  ],
   ['a compose file', { dockerComposeFile: 'c.yml', service: 'a' }, /it uses a compose file/],
   ['no valid JSONC', '{"image":"a"', /not valid JSON/],
   [

@@ -19,7 +19,6 @@ export type Grants = {
   readonly network: string | null;
   /** False where the namespace that it would be set in is not its own. */
   readonly hostname: boolean;
-  readonly pid: string;
   readonly ipc: string;
   /** Where its mounts are seen. */
   readonly targets: readonly string[];
@@ -29,7 +28,10 @@ export type Grants = {
   readonly secretEnv: readonly string[];
 };
 
-/** The session has its own of these, or they end what watches the container. */
+/**
+ * The session has its own of these, or they end what watches the container. `pid` above all: its guard ends every process
+ * that it sees, which must be the container's alone.
+ */
 const ours = new Set([
   ...[
     'attach',
@@ -47,6 +49,7 @@ const ours = new Set([
     'label-file',
     'name',
     'no-healthcheck',
+    'pid',
     'quiet',
     'restart',
     'rm',
@@ -84,7 +87,6 @@ class Collector {
   #privileged = false;
   #network: string | null = null;
   #hostname = true;
-  #pid = '';
   #ipc = '';
 
   constructor(input: GrantInput) {
@@ -125,7 +127,6 @@ class Collector {
       securityOpt: [...this.#security],
       network: this.#network,
       hostname: this.#hostname,
-      pid: this.#pid,
       ipc: this.#ipc,
       targets: [...this.#targets],
       env: this.#env,
@@ -184,7 +185,6 @@ class Collector {
     if (name === 'network' || name === 'net') this.#network = networkName(value);
     if ((name === 'uts' && value === 'host') || this.#network?.startsWith('container:'))
       this.#hostname = false;
-    if (name === 'pid') this.#pid = value;
     if (name === 'ipc') this.#ipc = value;
     if (name === 'volume') this.#targets.add(value.split(':')[value.includes(':') ? 1 : 0] ?? '');
     if (name === 'tmpfs') this.#targets.add(value.split(':')[0] ?? '');

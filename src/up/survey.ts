@@ -44,11 +44,10 @@ export async function survey(
     [sessionsDir(world.env), stateDir(world.env), cacheDir(world.env)],
   );
   const last = (await recall(world.env, workspace.path)).runtime;
-  const choice = await chooseRuntime(
-    asked ?? parseRuntime(snapshot.config.up.runtime),
-    last,
-    approved === null ? snapshot.config.up.base_image : null,
-  );
+  const choice = await chooseRuntime(asked ?? parseRuntime(snapshot.config.up.runtime), last, {
+    baseImage: approved === null ? snapshot.config.up.base_image : null,
+    workspace: workspace.path,
+  });
   const configFile = configPath({ path: options.config, env: world.env });
   return { snapshot, configFile, workspace, descriptor, choice, home, approved };
 }

@@ -3,8 +3,9 @@ import type { Availability, Bind } from '../../confine/types.ts';
 import type { Entry } from '../../devcontainer/tree.ts';
 import type { JsonObject } from '../../devcontainer/values.ts';
 
-export type RuntimeName = 'bubblewrap' | 'devcontainer';
-export const runtimeNames: readonly RuntimeName[] = ['devcontainer', 'bubblewrap'];
+export type RuntimeName = 'guix' | 'devcontainer' | 'bubblewrap';
+/** In the order in which `auto` tries them. */
+export const runtimeNames: readonly RuntimeName[] = ['guix', 'devcontainer', 'bubblewrap'];
 
 /** Paths inside every runtime. */
 export const inside = {
@@ -94,8 +95,11 @@ export interface Started {
 
 export interface Runtime {
   readonly name: RuntimeName;
-  /** `baseImage`: what a Dev Container would be built from, null for what a definition says; others ignore it. */
-  available(options: { baseImage: string | null }): Promise<Availability>;
+  /**
+   * `baseImage`: what a Dev Container would be built from, null for what a definition says. `workspace`: no program of it
+   * is ever taken for the system's.
+   */
+  available(options: { baseImage: string | null; workspace?: string }): Promise<Availability>;
   describe(spec: LaunchSpec): Promise<Description>;
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;

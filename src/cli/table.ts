@@ -35,6 +35,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
     summary: 'list, install, add and check harnesses, write their config',
     load: () => import('./commands/harness.ts'),
   },
+  devcontainer: {
+    summary: "inspect and approve the workspace's own dev container definition",
+    load: () => import('./commands/devcontainer.ts'),
+  },
   introspect: {
     summary: 'show the subcommands and flags of a tool’s help',
     load: () => import('./commands/introspect.ts'),

@@ -21,7 +21,7 @@ import { createSession, listSessions, proposeName, type Session } from './sessio
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
-import { platformFor, survey, type Ground } from './survey.ts';
+import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
 /** Runs the harness and returns its exit code, or 128+n where a signal ended the session. */
@@ -32,8 +32,9 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
   const ending = listenForEnd();
   teardown.push('signal handlers', async () => ending.release());
   try {
+    const approved = await approvedFor(options, world);
     const ground = await world.step('checks', async (say) => {
-      const found = await survey(options, world);
+      const found = await survey(options, world, approved);
       say(`${found.choice.runtime.name}: ${found.choice.why}`);
       return found;
     });

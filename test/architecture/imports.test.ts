@@ -27,7 +27,18 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'supervise/credentials.ts',
   ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
-  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
+  up: [
+    'config',
+    'log',
+    'harness',
+    'confine',
+    'devcontainer',
+    'supervise',
+    'paths.ts',
+    'executor/guards/git/discover.ts',
+  ],
+  // Judges the workspace's definition as hostile input and keeps what was approved; runs nothing.
+  devcontainer: ['edit', 'paths.ts'],
   supervise: ['config', 'log', 'paths.ts'],
   // Pure but for store.ts, which keeps what outlives a session.
   restart: ['config/location.ts', 'edit/file.ts', 'paths.ts', 'policy/pattern/pattern.ts', 'scrub'],

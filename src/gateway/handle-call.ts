@@ -7,7 +7,7 @@ import { nearestAllowed } from '../policy/nearest.ts';
 import type { Allowed, Decision, Denied } from '../policy/types.ts';
 import type { Upstreams } from '../proxy/types.ts';
 import type { Active, ActiveTool } from './active.ts';
-import { callUpstream } from './call-upstream.ts';
+import { callUpstream, filtered } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
@@ -52,7 +52,10 @@ export async function handleCall(stages: Stages, call: Call): Promise<ToolResult
       caller,
       name,
       run: 'decision' in run || registered?.kind === 'upstream' ? null : run,
-      upstream: registered?.kind === 'upstream' ? args : null,
+      upstream:
+        registered?.kind === 'upstream'
+          ? { args, allowed: filtered(active.snapshot.config, registered.server, registered.tool) === null }
+          : null,
     });
   } catch (error) {
     return fitToClient(unlogged(stages, error, name, scrub), caller.client);

@@ -45,7 +45,7 @@ export async function* readLog(dir: string, options: { changedSince?: number } =
 const startOf = (file: string) => file.slice(0, file.indexOf('-'));
 const stampOf = (entry: Entry) => entry.record.time.replaceAll(/[-:.Z]/g, '');
 
-function compare(a: Entry, b: Entry): number {
+export function compare(a: Entry, b: Entry): number {
   if (a.record.time !== b.record.time) return a.record.time < b.record.time ? -1 : 1;
   return a.seq < b.seq ? -1 : 1;
 }

@@ -1,8 +1,8 @@
 /** `wraptool_discover`: what is allowed, and what could be asked for. */
-import type { Snapshot } from '../config/types.ts';
 import { registeredName } from '../proxy/names.ts';
 import type { ServerStatus } from '../proxy/types.ts';
 import { describeTools } from '../policy/structured.ts';
+import type { Active } from './active.ts';
 import type { ToolResult } from './core.ts';
 import { jsonResult } from './results.ts';
 
@@ -20,12 +20,12 @@ type Entry = { allowed: string[]; available: Record<string, string>; note?: stri
 
 /** Per tool: allowed subcommands, known ones that aren't, and a note where nothing is allowed. */
 export function discover(
-  { config, policy }: Snapshot,
+  { snapshot: { config }, listed }: Pick<Active, 'snapshot' | 'listed'>,
   servers: readonly ServerStatus[],
   scrub: (text: string) => string,
 ): ToolResult {
   const allowed = new Map<string, Set<string>>();
-  for (const { tool, subcommand } of describeTools(policy)) {
+  for (const { tool, subcommand } of describeTools(listed)) {
     const words = allowed.get(tool) ?? new Set();
     allowed.set(tool, words.add(subcommand.join(' ')));
   }

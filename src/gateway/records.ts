@@ -45,12 +45,12 @@ export function logReceived(
   });
 }
 
-/** A call of an upstream server's tool, for which the config has a name and no rule. */
-export type UpstreamAllowed = {
+/** Allowed by no rule of the config: a call of an upstream server's tool, or one that was granted. */
+export type AllowedOtherwise = {
   readonly decision: 'allow';
   readonly tool: string;
-  readonly subcommand: readonly [];
-  readonly argv: readonly [];
+  readonly subcommand: readonly string[];
+  readonly argv: readonly string[];
   readonly rule: null;
 };
 
@@ -59,7 +59,7 @@ export function logDecided(
   scrub: Scrub,
   facts: {
     seq: string;
-    decision: Decision | UpstreamAllowed;
+    decision: Decision | AllowedOtherwise;
     cwd: string | null;
     config: string;
     /** By what the call is allowed where the config does not; `left` where its uses are counted. */

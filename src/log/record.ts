@@ -116,7 +116,8 @@ const granted = z.strictObject({
           args: words,
           repeat: words.optional(),
           optional: words.optional(),
-          open: z.boolean().optional(),
+          detached: words.optional(),
+          open: z.enum(['flags', 'all']).optional(),
           end: z.boolean().optional(),
         })
         .optional(),
@@ -130,6 +131,7 @@ const reload = z.strictObject({
   result: z.enum(['loaded', 'kept', 'swapped']),
   config: text,
   detail: text.nullable(),
+  session_id: text.optional(),
 });
 const up = z.strictObject({
   event: z.literal('up'),

@@ -326,9 +326,12 @@ export const configSchema = z.strictObject({
           'The folder of the log. Default: `~/.local/state/wraptool/log` (under $XDG_STATE_HOME where that is set).',
         ),
       notify: z
-        .array(text('a word of a command line', (value) => value !== ''), {
-          error: 'expected a list of words, such as [notify-send, wraptool]',
-        })
+        .array(
+          text('a word of a command line', (value) => value !== ''),
+          {
+            error: 'expected a list of words, such as [notify-send, wraptool]',
+          },
+        )
         .default([])
         .refine(([program]) => program === undefined || /^(?:\/|~\/|[^/]+$)/.test(program), {
           error: 'expected a program’s name or an absolute path first',

@@ -106,7 +106,8 @@ function flagConstraint(flag: string, exact: ExactCall): Constraint {
   const seen = exact.values[flag] ?? [];
   const repeat = exact.repeat?.includes(flag) ? { repeat: true } : {};
   const optional = exact.optional?.includes(flag) ? { value: 'optional' } : {};
-  if (exact.open) return { ...(exact.detached?.includes(flag) ? { value: 'required' } : optional), ...repeat };
+  if (exact.open)
+    return { ...(exact.detached?.includes(flag) ? { value: 'required' } : optional), ...repeat };
   if (seen.length === 0) return { value: 'none', ...repeat };
   return { ...optional, enum: [...new Set(seen)], ...repeat };
 }

@@ -154,8 +154,7 @@ async function command(
         ? await grantedCall(stages, seq, own, cwd, (policy) => decideBy(policy, run, opened))
         : null;
     const decision = granted ?? own;
-    if (granted === null)
-      logDecided(stages.log, scrub, { seq, decision, cwd, config: active.snapshot.hash });
+    if (granted === null) logDecided(stages.log, scrub, { seq, decision, cwd, config: active.snapshot.hash });
     if (decision.decision === 'deny') {
       remember(stages, scrub, seq, decision, cwd);
       return denialResult(decision, seq, scrub, nearestAllowed(active.snapshot.policy, decision));

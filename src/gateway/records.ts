@@ -35,9 +35,7 @@ export function logReceived(
     tool: run && scrub(run.tool.slice(0, 256)),
     // A call that is allowed has its argv in the decision, whole.
     ...(run ? bounded(run.argv, scrub, little) : { argv: null }),
-    ...(upstream
-      ? { arguments: boundedJson(upstream.args, scrub, upstream.allowed ? whole : little) }
-      : {}),
+    ...(upstream ? { arguments: boundedJson(upstream.args, scrub, upstream.allowed ? whole : little) } : {}),
     client: scrub(caller.client),
     // Enough to tell sessions apart; the whole id could be used.
     mcp_session: caller.mcpSession?.slice(-12) ?? null,

@@ -103,7 +103,11 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   };
   const listening = await open(options, createCore(stages, offered), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
-  log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash(), session_id: sessionId } });
+  log.append({
+    event: 'up',
+    ...about,
+    facts: { config: snapshot.hash, tools: offered.hash(), session_id: sessionId },
+  });
   const watch = watchConfig({
     file: options.configFile,
     loaded: snapshot.hash,

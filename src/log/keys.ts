@@ -42,7 +42,7 @@ async function newKeys(dir: string, file: string, place: Place): Promise<Entry[]
   if (last === null || last.offset < place.end) return [];
   const found: Entry[] = [];
   const end = last.offset + Buffer.byteLength(last.line) + 1;
-  for (let at: { offset: number; line: string } | null = last; at !== null; ) {
+  for (let at: { offset: number; line: string } | null = last; at !== null;) {
     const record = parseRecord(at.line);
     if (record?.back === undefined) {
       found.length = 0;
@@ -79,7 +79,7 @@ const chunkBytes = 64 * 1024;
 /** The last line that ends in a newline: what follows it is torn, or being written. */
 async function lastLine(handle: FileHandle, size: number): Promise<{ offset: number; line: string } | null> {
   let tail = Buffer.alloc(0);
-  for (let start = size; start > 0 && tail.length <= 2 * maxLineBytes; ) {
+  for (let start = size; start > 0 && tail.length <= 2 * maxLineBytes;) {
     const from = Math.max(0, start - chunkBytes);
     tail = Buffer.concat([await bytesAt(handle, from, start - from), tail]);
     start = from;

@@ -73,8 +73,7 @@ export function createRequestBook(options: BookOptions): RequestBook {
   const isPast = ({ scope, at }: Grant) => scope === 'session' && at < started && bareId.test(sessionId);
   const inForce = () =>
     [...ledger.grants.values()].filter(
-      (grant) =>
-        grant.sessionId === sessionId && stateOf(grant, Date.now()) === 'live' && !isPast(grant),
+      (grant) => grant.sessionId === sessionId && stateOf(grant, Date.now()) === 'live' && !isPast(grant),
     );
 
   async function refresh(): Promise<void> {

@@ -118,20 +118,27 @@ export class Desk {
 
   /** By the grant's id, or that of the request it was given for. */
   async revoke(prefix: string, reason: string | null): Promise<Grant> {
+    await this.grant(prefix);
     return this.#decide(async () => {
-      const { grants, requests } = await this.ledger();
-      const named = prefix.startsWith('req_')
-        ? (byPrefix(requests, prefix, 'request').decision?.grant ?? prefix)
-        : prefix;
-      const { id, session } = byPrefix(grants, named, 'grant');
-      const state = stateOf(grants.get(id) as Grant, Date.now());
+      const grant = await this.grant(prefix);
+      const { id, session } = grant;
+      const state = stateOf(grant, Date.now());
       if (state !== 'live')
         throw new WraptoolError('request_decided', `the grant "${id}" is ${state} already`, {
           hint: '"wraptool grants list" shows those that are in force',
         });
       await this.#append(session, { event: 'revoked', grant: id, actor: this.#options.actor, reason });
-      return byPrefix((await this.ledger()).grants, id, 'grant');
+      return this.grant(id);
     });
+  }
+
+  /** By a unique prefix of its id, or of that of the request it was given for. Throws request_unknown, usage. */
+  async grant(prefix: string): Promise<Grant> {
+    const { grants, requests } = await this.ledger();
+    const named = prefix.startsWith('req_')
+      ? (byPrefix(requests, prefix, 'request').decision?.grant ?? prefix)
+      : prefix;
+    return byPrefix(grants, named, 'grant');
   }
 
   async #append(session: string | null, event: Parameters<Log['append']>[0]): Promise<void> {
@@ -309,7 +316,9 @@ function stale(id: string): WraptoolError {
 }
 
 /** As the log takes it. */
-function mutable(rule: Change['rule']): NonNullable<Extract<Parameters<Log['append']>[0], { event: 'granted' }>['rule']> {
+function mutable(
+  rule: Change['rule'],
+): NonNullable<Extract<Parameters<Log['append']>[0], { event: 'granted' }>['rule']> {
   return structuredClone(rule) as ReturnType<typeof mutable>;
 }
 

@@ -48,9 +48,7 @@ export async function review(request: Request, ground: Ground, dir: string, wide
     config,
     wide,
     change,
-    past: change.ok
-      ? await pastCalls(dir, tool, snapshot.policy, change.policy)
-      : { looked: 0, calls: [] },
+    past: change.ok ? await pastCalls(dir, tool, snapshot.policy, change.policy) : { looked: 0, calls: [] },
     digest: digestOf(request, program, config, wide, change),
   };
 }

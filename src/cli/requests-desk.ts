@@ -1,0 +1,93 @@
+/** Flags of `requests` and `grants`, and the desk that they are for. */
+import os from 'node:os';
+import type { Command } from 'commander';
+import { configPath, loadConfig } from '../config/load.ts';
+import { parseDuration } from '../config/scalars.ts';
+import { WraptoolError } from '../errors.ts';
+import { Desk, type ScopeChoice } from '../requests/desk.ts';
+import type { Request } from '../requests/types.ts';
+import { listSessions } from '../up/session.ts';
+
+export type Where = { readonly config?: string; readonly json?: boolean };
+
+export type ScopeFlags = {
+  readonly apply?: boolean;
+  readonly once?: boolean;
+  readonly uses?: string;
+  readonly for?: string;
+  readonly session?: boolean;
+};
+
+/** Adds what every command of the two groups takes. */
+export function common(command: Command): Command {
+  return command
+    .option('--config <file>', 'the config file, which names the log')
+    .option('--json', 'as JSON');
+}
+
+export async function openDesk({ config }: Where): Promise<{ desk: Desk; dir: string }> {
+  const env = process.env;
+  const snapshot = await loadConfig({ path: config, env, locations: false });
+  const dir = snapshot.config.requests.log;
+  return { dir, desk: new Desk({ dir, config: configPath({ path: config, env }), env, actor: actor() }) };
+}
+
+/** Who decides: the user that runs this, and by sudo who that is. */
+function actor(): string {
+  const { username } = os.userInfo();
+  const before = process.env['SUDO_USER'];
+  return before === undefined || before === username ? username : `${username} (${before})`;
+}
+
+/** The scope that was asked for; null where none was. Throws usage. */
+export function scopeOf(flags: ScopeFlags): ScopeChoice | null {
+  const named = [
+    flags.apply ? '--apply' : null,
+    flags.once ? '--once' : null,
+    flags.uses === undefined ? null : '--uses',
+    flags.for === undefined ? null : '--for',
+    flags.session ? '--session' : null,
+  ].filter((name) => name !== null);
+  if (named.length > 1)
+    throw new WraptoolError('usage', `${named.join(' and ')} cannot go together`, {
+      hint: 'an approval has one scope',
+    });
+  if (flags.apply) return { scope: 'apply' };
+  if (flags.once) return { scope: 'once' };
+  if (flags.session) return { scope: 'session' };
+  if (flags.uses !== undefined) return { scope: 'uses', uses: usesOf(flags.uses) };
+  if (flags.for !== undefined) return { scope: 'for', ms: durationOf(flags.for) };
+  return null;
+}
+
+function usesOf(text: string): number {
+  const uses = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
+  if (uses > 0) return uses;
+  throw new WraptoolError('usage', `--uses takes a whole number from 1, not "${text}"`);
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== null) return ms;
+  throw new WraptoolError(
+    'usage',
+    `--for takes a duration such as 30m (ms, s, m, h; at most 24h), not "${text}"`,
+  );
+}
+
+/** A grant is for the session that asked: one that has ended can use none. */
+export async function assertLive(request: Request): Promise<void> {
+  if (request.session === null) return;
+  const sessions = await listSessions(process.env);
+  const alive = sessions.some(
+    ({ session, alive: lives }) => lives && session?.state.id === request.sessionId,
+  );
+  if (!alive)
+    throw new WraptoolError(
+      'session_unknown',
+      `the session "${request.session}" has ended: a grant is for nobody`,
+      {
+        hint: '--apply allows it for later sessions too',
+      },
+    );
+}

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { configPath, loadConfig } from '../config/load.ts';
 import { parseDuration } from '../config/scalars.ts';
 import { WraptoolError } from '../errors.ts';
-import { Desk, type ScopeChoice } from '../requests/desk.ts';
+import type { Desk, ScopeChoice } from '../requests/desk.ts';
+import type { Ledger } from '../requests/ledger.ts';
+import { readLedger } from '../requests/read.ts';
 import type { Request } from '../requests/types.ts';
-import { listSessions } from '../up/session.ts';
 
 export type Where = { readonly config?: string; readonly json?: boolean };
 
@@ -25,11 +26,20 @@ export function common(command: Command): Command {
     .option('--json', 'as JSON');
 }
 
+/** What there is: loads nothing that only a decision needs. */
+export async function openLedger({ config }: Where): Promise<Ledger> {
+  const snapshot = await loadConfig({ path: config, env: process.env, locations: false });
+  const reader = readLedger(snapshot.config.requests.log);
+  await reader.refresh();
+  return reader.ledger;
+}
+
 export async function openDesk({ config }: Where): Promise<{ desk: Desk; dir: string }> {
   const env = process.env;
+  const { Desk: Opened } = await import('../requests/desk.ts');
   const snapshot = await loadConfig({ path: config, env, locations: false });
   const dir = snapshot.config.requests.log;
-  return { dir, desk: new Desk({ dir, config: configPath({ path: config, env }), env, actor: actor() }) };
+  return { dir, desk: new Opened({ dir, config: configPath({ path: config, env }), env, actor: actor() }) };
 }
 
 /** Who decides: the user that runs this, and by sudo who that is. */
@@ -78,6 +88,7 @@ function durationOf(text: string): number {
 /** A grant is for the session that asked: one that has ended can use none. */
 export async function assertLive(request: Request): Promise<void> {
   if (request.session === null) return;
+  const { listSessions } = await import('../up/session.ts');
   const sessions = await listSessions(process.env);
   const alive = sessions.some(
     ({ session, alive: lives }) => lives && session?.state.id === request.sessionId,

@@ -45,9 +45,12 @@ export async function* readLog(dir: string, options: { changedSince?: number } =
 const startOf = (file: string) => file.slice(0, file.indexOf('-'));
 const stampOf = (entry: Entry) => entry.record.time.replaceAll(/[-:.Z]/g, '');
 
+/** By time; within a file the order is that of writing. */
 export function compare(a: Entry, b: Entry): number {
   if (a.record.time !== b.record.time) return a.record.time < b.record.time ? -1 : 1;
-  return a.seq < b.seq ? -1 : 1;
+  const [one, other] = [fileOf(a.seq), fileOf(b.seq)];
+  if (one === other) return a.record.n - b.record.n;
+  return one < other ? -1 : 1;
 }
 
 export interface Follower {

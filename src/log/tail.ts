@@ -5,6 +5,7 @@ import { compare } from './read.ts';
 import { parseRecord, type Entry } from './record.ts';
 
 const chunkBytes = 256 * 1024;
+const clockMs = 1_000;
 
 /** The newest `count` records of all files, oldest first. */
 export async function tailLog(dir: string, count: number): Promise<Entry[]> {
@@ -12,8 +13,8 @@ export async function tailLog(dir: string, count: number): Promise<Entry[]> {
   if (count === 0) return kept;
   for (const { file, changed } of await byChange(dir)) {
     const oldest = kept[0];
-    // A record is never newer than the last write to its file.
-    if (kept.length === count && oldest && changed < Date.parse(oldest.record.time)) break;
+    // A record is no newer than the last write to its file, but for the kernel's coarse clock.
+    if (kept.length === count && oldest && changed + clockMs < Date.parse(oldest.record.time)) break;
     const newest: Entry[] = [];
     for await (const line of backwards(pathOf(dir, file))) {
       const record = parseRecord(line);

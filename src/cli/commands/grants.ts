@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { stateOf } from '../../requests/types.ts';
-import { common, openDesk, type Where } from '../requests-desk.ts';
+import { common, openDesk, openLedger, type Where } from '../requests-desk.ts';
 import { grantFacts, grantTable } from '../requests-view.ts';
 import { note, printJson, printLine } from '../voice.ts';
 
@@ -19,9 +19,9 @@ export function register(program: Command): void {
 }
 
 async function list(flags: Where & { readonly all?: boolean }): Promise<void> {
-  const { desk } = await openDesk(flags);
+  const ledger = await openLedger(flags);
   const now = Date.now();
-  const all = [...(await desk.ledger()).grants.values()].toSorted((a, b) => a.at - b.at);
+  const all = [...ledger.grants.values()].toSorted((a, b) => a.at - b.at);
   const shown = flags.all ? all : all.filter((grant) => stateOf(grant, now) === 'live');
   if (flags.json) return printJson(shown.map((grant) => grantFacts(grant, now)));
   if (shown.length === 0) return note(flags.all ? 'there are no grants' : 'no grant is in force');

@@ -5,8 +5,15 @@ import type { Approval, Desk, ScopeChoice } from '../../requests/desk.ts';
 import { isExpired, type Request } from '../../requests/types.ts';
 import { callAttention } from '../attention.ts';
 import { escapeHostile } from '../hostile.ts';
-import { askScope, onTerminal } from '../requests-ask.ts';
-import { assertLive, common, openDesk, scopeOf, type ScopeFlags, type Where } from '../requests-desk.ts';
+import {
+  assertLive,
+  common,
+  openDesk,
+  openLedger,
+  scopeOf,
+  type ScopeFlags,
+  type Where,
+} from '../requests-desk.ts';
 import { diffLines, requestFacts, requestTable, reviewFacts, reviewText } from '../requests-view.ts';
 import { note, printError, printJson, printLine, warn } from '../voice.ts';
 
@@ -54,9 +61,9 @@ export function register(program: Command): void {
 }
 
 async function list(flags: Where & { readonly all?: boolean }): Promise<void> {
-  const { desk } = await openDesk(flags);
+  const ledger = await openLedger(flags);
   const now = Date.now();
-  const all = [...(await desk.ledger()).requests.values()].toSorted((a, b) => a.at - b.at);
+  const all = [...ledger.requests.values()].toSorted((a, b) => a.at - b.at);
   const pending = all.filter((request) => request.status === 'pending' && !isExpired(request, now));
   const shown = flags.all ? [...pending, ...all.filter((request) => !pending.includes(request))] : pending;
   if (flags.json) return printJson(shown.map((request) => requestFacts(request, now)));
@@ -78,6 +85,7 @@ async function approve(id: string, flags: ApproveFlags): Promise<number> {
   const given = scopeOf(flags);
   if (flags.dryRun) return dryRun(desk, request, given, flags);
   if (given !== null && given.scope !== 'apply') await assertLive(request);
+  const { askScope, onTerminal } = await import('../requests-ask.ts');
   if (flags.yes || flags.digest !== undefined || !onTerminal()) {
     const choice = given ?? { scope: 'once' };
     if (choice.scope !== 'apply') await assertLive(request);
@@ -85,14 +93,14 @@ async function approve(id: string, flags: ApproveFlags): Promise<number> {
     report(await desk.approve(request.id, options), flags);
     return 0;
   }
-  return approveShown(desk, request, given, flags);
+  return approveShown(desk, request, () => askScope(given), flags);
 }
 
 /** What was shown is what is approved: if it changed meanwhile it is shown again. */
 async function approveShown(
   desk: Desk,
   request: Request,
-  given: ScopeChoice | null,
+  ask: () => Promise<ScopeChoice>,
   flags: ApproveFlags,
 ): Promise<number> {
   const wide = flags.wide === true;
@@ -101,7 +109,7 @@ async function approveShown(
     printLine(reviewText(review, Date.now()));
     if (!review.change.ok || review.request.status !== 'pending')
       return printError(refused(review), { json: false });
-    const choice = await askScope(given);
+    const choice = await ask();
     if (choice.scope !== 'apply') await assertLive(request);
     try {
       report(await desk.approve(request.id, { choice, wide, shown: review.digest }), flags);

@@ -5,6 +5,7 @@ import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
 import { startGateway, type Gateway } from '../supervise/supervisor.ts';
+import { announceRequests } from './announce.ts';
 import { attend, listenForEnd } from './ending.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
@@ -83,6 +84,13 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await session.update({ status: 'running', facts: started.facts });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
+    const release = announceRequests({
+      dir: ground.snapshot.config.requests.log,
+      sessionId: session.state.id,
+      announce: (id) => world.attention(id),
+      fault: (error) => world.warn(`requests are not announced: ${String(error)}`),
+    });
+    teardown.push('requests', async () => release());
     return await attend(await started.run(world.stdio), ending);
   } catch (error) {
     if (ending.code !== null) return ending.code;

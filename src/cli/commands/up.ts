@@ -5,6 +5,7 @@ import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
+import { callAttention } from '../attention.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
@@ -62,6 +63,7 @@ function world(): UpWorld {
     step: createStep({ quiet: process.argv.includes('--quiet') }),
     note,
     warn,
+    attention: (id) => callAttention(process.stderr, id),
     ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
     stdio: 'inherit',
   };

@@ -88,7 +88,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const sessionId = identity(options);
   const requests = openRequests(options, current, log, sessionId);
   await requests.refresh();
+  let granted = '';
   const regrant = () => {
+    const now = requests
+      .grants()
+      .map(({ id }) => id)
+      .join();
+    if (now === granted) return;
+    granted = now;
     current.active = withGrants(current.active, requests.grants(), options.env);
     offered.announce();
   };

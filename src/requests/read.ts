@@ -15,13 +15,18 @@ export function readLedger(dir: string): LedgerReader {
   const follower = followKeys(dir);
   const ledger = new Ledger();
   let reading: Promise<void> = Promise.resolve();
+  /** A read that has not begun yet will see whatever is there now: one is enough for all who ask meanwhile. */
+  let queued: Promise<void> | null = null;
   return {
     ledger,
     refresh() {
+      if (queued !== null) return queued;
       const next = reading.then(async () => {
+        queued = null;
         ledger.add(await follower.poll());
         await settleBegun(ledger);
       });
+      queued = next;
       // A read that failed fails for those who wait for it; the next one tries again.
       reading = next.catch(() => undefined);
       return next;

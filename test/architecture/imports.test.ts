@@ -18,7 +18,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
   supervise: ['config', 'log', 'paths.ts'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
-  requests: ['config', 'edit', 'log', 'policy'],
+  // Of the executor only what resolves a program, so that an operator sees which one it is.
+  requests: ['config', 'edit', 'log', 'policy', 'executor/binary.ts', 'executor/types.ts'],
   web: ['config', 'log', 'requests', 'policy', 'supervise'],
   proxy: ['executor'],
   introspect: ['executor'],

@@ -231,14 +231,15 @@ function surroundings({ mode, snapshot, env, token }: ServeOptions): Surrounding
   const guardState = path.join(stateDir(env), 'guards');
   if (mode.kind === 'bare') {
     const roots = snapshot.config.mcp.allowed_cwd_roots;
-    return { env, agentWritable: roots, roots: null, remotes: {}, guardState, token };
+    return { env, agentWritable: roots, roots: null, remotes: {}, shared: [], guardState, token };
   }
-  const { roots, remotes } = mode.session;
+  const { roots, remotes, shared } = mode.session;
   return {
     env,
     agentWritable: [...roots, path.join(stateDir(env), 'homes')],
     roots,
     remotes,
+    shared,
     guardState,
     token,
   };

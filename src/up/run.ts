@@ -12,6 +12,7 @@ import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
 import { confirmRemotes } from './remotes.ts';
 import { createSession, proposeName, type Session } from './session.ts';
+import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
 import { survey, type Ground } from './survey.ts';
@@ -31,7 +32,8 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       return found;
     });
     await reclaimed(world);
-    const remotes = await confirmRemotes(world, ground.workspace.path, ground.snapshot.config);
+    const shared = await repositoryBeyond(ground.workspace);
+    const remotes = await confirmRemotes(world, ground.workspace.path, shared, ground.snapshot.config);
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
         version: options.harnessVersion,
@@ -52,6 +54,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         owner: { uid: ground.workspace.uid, gid: ground.workspace.gid },
         config: ground.snapshot.file,
         remotes,
+        shared,
       },
     );
     let inRuntime = false;

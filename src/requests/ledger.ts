@@ -31,10 +31,14 @@ export class Ledger {
   }
 
   add(entries: readonly Entry[]): void {
-    const waiting = [...this.#early, ...entries.map(({ record }) => record)];
-    this.#early = waiting.filter((record) => !this.#take(record));
-    // A second look: what one record waited for may have come after it.
-    if (this.#early.length > 0) this.#early = this.#early.filter((record) => !this.#take(record));
+    if (entries.length === 0) return;
+    let waiting = [...this.#early, ...entries.map(({ record }) => record)];
+    // As long as it helps: what one record waits for may come after it.
+    for (let before = Infinity; waiting.length < before;) {
+      before = waiting.length;
+      waiting = waiting.filter((record) => !this.#take(record));
+    }
+    this.#early = waiting;
   }
 
   /** An approval whose file was written before its writer could say so. */

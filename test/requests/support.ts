@@ -11,9 +11,9 @@ export type Ground = {
   readonly gateway: Gateway;
   readonly client: Client;
   /** The operator’s command line, without a terminal. */
-  wraptool(...args: string[]): Promise<Said>;
-  run(argv: readonly string[], tool?: string): Promise<Result>;
-  ask(request: Record<string, unknown>): Promise<Record<string, unknown>>;
+  readonly wraptool: (...args: string[]) => Promise<Said>;
+  readonly run: (argv: readonly string[], tool?: string) => Promise<Result>;
+  readonly ask: (request: Record<string, unknown>) => Promise<Record<string, unknown>>;
 };
 
 export function command(it: Pick<World, 'config' | 'env'>, args: readonly string[]): Promise<Said> {

@@ -6,7 +6,7 @@ import { parseDuration } from '../config/scalars.ts';
 import { WraptoolError } from '../errors.ts';
 import type { Desk, ScopeChoice } from '../requests/desk.ts';
 import type { Ledger } from '../requests/ledger.ts';
-import { readLedger } from '../requests/read.ts';
+import { isRunning, readLedger } from '../requests/read.ts';
 import type { Request } from '../requests/types.ts';
 
 export type Where = { readonly config?: string; readonly json?: boolean };
@@ -85,20 +85,30 @@ function durationOf(text: string): number {
   );
 }
 
-/** A grant is for the session that asked: one that has ended can use none. */
-export async function assertLive(request: Request): Promise<void> {
-  if (request.session === null) return;
-  const { listSessions } = await import('../up/session.ts');
-  const sessions = await listSessions(process.env);
-  const alive = sessions.some(
-    ({ session, alive: lives }) => lives && session?.state.id === request.sessionId,
+/** Sessions of these requests that have ended: nobody is left to use a grant. By id. */
+export async function endedSessions(ledger: Ledger, requests: readonly Request[]): Promise<Set<string>> {
+  const maybe = requests.filter(
+    (request) => request.status === 'pending' && request.session !== null && !isRunning(ledger, request),
   );
-  if (!alive)
-    throw new WraptoolError(
-      'session_unknown',
-      `the session "${request.session}" has ended: a grant is for nobody`,
-      {
-        hint: '--apply allows it for later sessions too',
-      },
-    );
+  if (maybe.length === 0) return new Set();
+  const { listSessions } = await import('../up/session.ts');
+  const living = new Set(
+    (await listSessions(process.env)).flatMap(({ session, alive }) =>
+      alive && session ? [session.state.id] : [],
+    ),
+  );
+  return new Set(
+    maybe.flatMap(({ sessionId }) => (sessionId === null || living.has(sessionId) ? [] : [sessionId])),
+  );
+}
+
+/** A grant is for the session that asked: one that has ended can use none. */
+export async function assertLive(desk: Desk, request: Request): Promise<void> {
+  const ended = await endedSessions(await desk.ledger(), [request]);
+  if (ended.size === 0) return;
+  throw new WraptoolError(
+    'session_unknown',
+    `the session "${request.session}" has ended: a grant is for nobody`,
+    { hint: '--apply allows it for later sessions too' },
+  );
 }

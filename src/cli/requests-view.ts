@@ -5,18 +5,22 @@ import { escapeHostile, renderArgv } from './hostile.ts';
 import { table } from './voice.ts';
 
 /** `pending`, `approved`, `denied`; `expired` for one that nobody waits for any more. */
-export function statusOf(request: Request, now: number): string {
+export function statusAt(request: Request, now: number): string {
   return isExpired(request, now) ? 'expired' : request.status;
 }
 
-export function requestTable(requests: readonly Request[], now: number): string {
+export function requestTable(
+  requests: readonly Request[],
+  now: number,
+  statusOf: (request: Request) => string = (request) => statusAt(request, now),
+): string {
   return table([
     ['ID', 'AGE', 'SESSION', 'STATUS', 'ASKS FOR'],
     ...requests.map((request) => [
       request.id,
       ageOf(request.at, now),
       sessionOf(request),
-      statusOf(request, now),
+      statusOf(request),
       cutTo(renderArgv(wordsOf(request)), 100),
     ]),
   ]);
@@ -26,7 +30,7 @@ export function requestFacts(request: Request, now: number): Record<string, unkn
   const { decision } = request;
   return {
     id: request.id,
-    status: statusOf(request, now),
+    status: statusAt(request, now),
     time: iso(request.at),
     session: request.session,
     session_id: request.sessionId,
@@ -73,7 +77,7 @@ export function reviewFacts(review: Review, now: number): Record<string, unknown
 export function reviewText(review: Review, now: number): string {
   const { request, change, past } = review;
   const lines: [string, string][] = [
-    ['request', `${request.id} (${statusOf(request, now)}), ${ageOf(request.at, now)} ago`],
+    ['request', `${request.id} (${statusAt(request, now)}), ${ageOf(request.at, now)} ago`],
     ['session', sessionOf(request)],
     ['client', escapeHostile(request.client)],
     [request.argv === null ? 'asks for' : 'call', renderArgv(review.call)],

@@ -65,6 +65,8 @@ export function readRequest(input: Readonly<Record<string, unknown>>): Query | N
   if (!isLine(subcommand)) return "'subcommand' must be a string";
   if (!isItems(flags) || !flags.every((flag) => /^-./.test(flag)))
     return "'flags' must be a list of flags, each with its dashes";
+  if (flags.some((flag) => flag.includes('=')))
+    return "'flags' must be names of flags: a value goes with the refused call that 'seq' names";
   if (args !== undefined && !isItems(args)) return `'args' must be a list of at most ${mostItems} strings`;
   if (!isProse(rationale) || rationale.trim() === '')
     return "'rationale' must say why it is needed, in at most 2000 characters";

@@ -3,7 +3,7 @@
  * line of a file each `back` leads to the one before. A file of an older log, without these links, is read through.
  */
 import { open, stat, type FileHandle } from 'node:fs/promises';
-import { linesOf, maxLineBytes } from './chain.ts';
+import { maxLineBytes } from './chain.ts';
 import { logFiles, pathOf } from './files.ts';
 import { compare } from './read.ts';
 import { isKey, parseRecord, type Entry } from './record.ts';
@@ -46,7 +46,7 @@ async function newKeys(dir: string, file: string, place: Place): Promise<Entry[]
     const record = parseRecord(at.line);
     if (record?.back === undefined) {
       found.length = 0;
-      found.push(...(await readThrough(dir, file, place.end, end)));
+      found.push(...(await readThrough(handle, file, place.end, end)));
       break;
     }
     if (isKey(record)) found.push({ seq: `${file}:${record.n}`, record });
@@ -60,21 +60,53 @@ async function newKeys(dir: string, file: string, place: Place): Promise<Entry[]
   return found;
 }
 
-async function readThrough(dir: string, file: string, from: number, to: number): Promise<Entry[]> {
+const pieceBytes = 8 * 1024 * 1024;
+const newline = 10;
+
+/** Of whole lines between two offsets, those that are key records; calls are passed over as bytes. */
+async function readThrough(handle: FileHandle, file: string, from: number, to: number): Promise<Entry[]> {
   const found: Entry[] = [];
-  let offset = from;
-  for await (const { line, bytes, complete } of linesOf(pathOf(dir, file), from)) {
-    if (!complete || offset >= to) break;
-    offset += bytes;
-    // A quote inside a JSON string is escaped, so these bytes are always the key itself.
-    if (/"event":"(received|finished)"/.test(line)) continue;
-    const record = parseRecord(line);
-    if (record && isKey(record)) found.push({ seq: `${file}:${record.n}`, record });
+  let rest = Buffer.alloc(0);
+  for (let at = from; at < to;) {
+    const piece = await bytesAt(handle, at, Math.min(pieceBytes, to - at));
+    if (piece.length === 0) break;
+    at += piece.length;
+    const data = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const end = data.lastIndexOf(newline) + 1;
+    for (const line of keyLines(data.subarray(0, end))) {
+      const record = parseRecord(line);
+      if (record && isKey(record)) found.push({ seq: `${file}:${record.n}`, record });
+    }
+    rest = Buffer.from(data.subarray(end));
   }
   return found;
 }
 
+// A quote inside a JSON string is escaped, so these bytes are always the keys themselves.
+const eventMark = Buffer.from('"event":"');
+const usesMark = Buffer.from('"uses_left":');
+
+/** One search per line for nearly all lines: there may be a million. */
+function* keyLines(data: Buffer): Generator<string> {
+  let uses = data.indexOf(usesMark);
+  for (let mark = data.indexOf(eventMark); mark >= 0;) {
+    const next = data.indexOf(eventMark, mark + eventMark.length);
+    const kind = data[mark + eventMark.length];
+    const third = data[mark + eventMark.length + 2];
+    // received, finished and decided, of all events, are no key records.
+    const isCall = kind === letters.f || ((kind === letters.r || kind === letters.d) && third === letters.c);
+    while (uses >= 0 && uses < mark) uses = data.indexOf(usesMark, uses + 1);
+    if (!isCall || (uses >= 0 && (next < 0 || uses < next)))
+      yield data.toString('utf8', data.lastIndexOf(newline, mark) + 1, data.indexOf(newline, mark));
+    mark = next;
+  }
+}
+
+const letters = { c: 0x63, d: 0x64, f: 0x66, r: 0x72 } as const;
+
 const chunkBytes = 64 * 1024;
+/** Most records are shorter. */
+const lineBytes = 4 * 1024;
 
 /** The last line that ends in a newline: what follows it is torn, or being written. */
 async function lastLine(handle: FileHandle, size: number): Promise<{ offset: number; line: string } | null> {
@@ -95,7 +127,7 @@ async function lastLine(handle: FileHandle, size: number): Promise<{ offset: num
 async function lineAt(handle: FileHandle, offset: number): Promise<string> {
   let bytes = Buffer.alloc(0);
   while (bytes.length <= maxLineBytes) {
-    const more = await bytesAt(handle, offset + bytes.length, chunkBytes);
+    const more = await bytesAt(handle, offset + bytes.length, bytes.length === 0 ? lineBytes : chunkBytes);
     bytes = Buffer.concat([bytes, more]);
     const close = bytes.indexOf(10);
     if (close >= 0) return bytes.toString('utf8', 0, close);

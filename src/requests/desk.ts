@@ -14,7 +14,7 @@ import { openLog, type Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { callOf, isMet, noChangeError, planChange, type Change, type Ground } from './change.ts';
 import type { Ledger } from './ledger.ts';
-import { byPrefix, readLedger, type LedgerReader } from './read.ts';
+import { byPrefix, isRunning, readLedger, type LedgerReader } from './read.ts';
 import { review, type Review } from './review.ts';
 import { stateOf, type Grant, type GrantScope, type Request } from './types.ts';
 
@@ -207,7 +207,7 @@ export class Desk {
       notes: change.edited.notes,
       verdict: 'allow',
       reason: null,
-      gateway: this.#isRunning(request) ? 'in force' : 'not running',
+      gateway: isRunning(this.#reader.ledger, request) ? 'in force' : 'not running',
     };
   }
 
@@ -280,24 +280,11 @@ export class Desk {
     const end = Date.now() + patienceMs;
     for (;;) {
       const { gateways } = await this.ledger();
-      if (!this.#isRunning(request)) return 'not running';
+      if (!isRunning(this.#reader.ledger, request)) return 'not running';
       if (gateways.get(request.sessionId ?? '')?.config === config) return 'in force';
       if (Date.now() > end) return 'not yet';
       await pause(50);
     }
-  }
-
-  #isRunning({ sessionId }: Request): boolean {
-    const gateway = this.#reader.ledger.gateways.get(sessionId ?? '');
-    return gateway !== undefined && gateway.running && lives(gateway.pid);
-  }
-}
-
-function lives(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { WraptoolError } from '../errors.ts';
 import { followKeys } from '../log/keys.ts';
 import { Ledger } from './ledger.ts';
+import type { Request } from './types.ts';
 
 export interface LedgerReader {
   readonly ledger: Ledger;
@@ -70,4 +71,18 @@ export function byPrefix<T extends { readonly id: string }>(
   throw new WraptoolError('usage', `"${prefix}" could be ${found.map(({ id }) => id).join(', ')}`, {
     hint: 'write more of it',
   });
+}
+
+/** Whether the gateway of the request's session runs, as far as the log and the process table tell. */
+export function isRunning(ledger: Ledger, { sessionId }: Request): boolean {
+  const gateway = ledger.gateways.get(sessionId ?? '');
+  return gateway !== undefined && gateway.running && lives(gateway.pid);
+}
+
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }

@@ -53,7 +53,7 @@ void test(
     await terminal.shows(/^asked/m, 30_000);
     const title = await until(
       'the title',
-      () => (/^wraptool: req_/.test(terminal.title()) ? terminal.title() : null),
+      () => (terminal.title().startsWith('wraptool: req_') ? terminal.title() : null),
       30_000,
     );
     const listed = await where.wraptool(['requests', 'list', '--json']);

@@ -236,8 +236,8 @@ test('a new request runs the notify program with its id and tool, in an environm
   assert.deepEqual(
     env
       .map((line) => line.split('=')[0])
-      .filter((name) => !['_', 'PWD', 'SHLVL', 'OLDPWD'].includes(name ?? ''))
-      .sort(),
+      .filter((name) => !['_', 'PWD', 'SHLVL', 'OLDPWD'].includes(name))
+      .toSorted((a, b) => (a < b ? -1 : 1)),
     ['HOME', 'LANG', 'PATH'],
   );
 });

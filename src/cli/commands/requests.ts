@@ -7,6 +7,7 @@ import { callAttention } from '../attention.ts';
 import { escapeHostile } from '../hostile.ts';
 import {
   assertLive,
+  endedSessions,
   common,
   openDesk,
   openLedger,
@@ -14,7 +15,14 @@ import {
   type ScopeFlags,
   type Where,
 } from '../requests-desk.ts';
-import { diffLines, requestFacts, requestTable, reviewFacts, reviewText } from '../requests-view.ts';
+import {
+  diffLines,
+  requestFacts,
+  requestTable,
+  reviewFacts,
+  reviewText,
+  statusAt,
+} from '../requests-view.ts';
 import { note, printError, printJson, printLine, warn } from '../voice.ts';
 
 type ApproveFlags = Where &
@@ -64,11 +72,15 @@ async function list(flags: Where & { readonly all?: boolean }): Promise<void> {
   const ledger = await openLedger(flags);
   const now = Date.now();
   const all = [...ledger.requests.values()].toSorted((a, b) => a.at - b.at);
-  const pending = all.filter((request) => request.status === 'pending' && !isExpired(request, now));
+  const ended = await endedSessions(ledger, all);
+  const statusOf = (request: Request) =>
+    ended.has(request.sessionId ?? '') && request.status === 'pending' ? 'expired' : statusAt(request, now);
+  const pending = all.filter((request) => statusOf(request) === 'pending');
   const shown = flags.all ? [...pending, ...all.filter((request) => !pending.includes(request))] : pending;
-  if (flags.json) return printJson(shown.map((request) => requestFacts(request, now)));
+  if (flags.json)
+    return printJson(shown.map((request) => ({ ...requestFacts(request, now), status: statusOf(request) })));
   if (shown.length === 0) return note(flags.all ? 'there are no requests' : 'no request is pending');
-  printLine(requestTable(shown, now));
+  printLine(requestTable(shown, now, statusOf));
 }
 
 async function show(id: string, flags: Where & { readonly wide?: boolean }): Promise<void> {
@@ -84,11 +96,11 @@ async function approve(id: string, flags: ApproveFlags): Promise<number> {
   const request = await desk.request(id);
   const given = scopeOf(flags);
   if (flags.dryRun) return dryRun(desk, request, given, flags);
-  if (given !== null && given.scope !== 'apply') await assertLive(request);
+  if (given !== null && given.scope !== 'apply') await assertLive(desk, request);
   const { askScope, onTerminal } = await import('../requests-ask.ts');
   if (flags.yes || flags.digest !== undefined || !onTerminal()) {
     const choice = given ?? { scope: 'once' };
-    if (choice.scope !== 'apply') await assertLive(request);
+    if (choice.scope !== 'apply') await assertLive(desk, request);
     const options = { choice, wide: flags.wide === true, shown: flags.digest ?? null };
     report(await desk.approve(request.id, options), flags);
     return 0;
@@ -110,7 +122,7 @@ async function approveShown(
     if (!review.change.ok || review.request.status !== 'pending')
       return printError(refused(review), { json: false });
     const choice = await ask();
-    if (choice.scope !== 'apply') await assertLive(request);
+    if (choice.scope !== 'apply') await assertLive(desk, request);
     try {
       report(await desk.approve(request.id, { choice, wide, shown: review.digest }), flags);
       return 0;
@@ -208,7 +220,7 @@ async function follow(flags: Where): Promise<void> {
       seen.add(request.id);
       if (isExpired(request, Date.now())) continue;
       if (flags.json) printJson(requestFacts(request, Date.now()));
-      else printLine(reviewText(await desk.review(request, false), Date.now()) + '\n');
+      else printLine(`${await described(desk, request)}\n`);
       callAttention(process.stderr, request.id);
     }
   };
@@ -222,4 +234,15 @@ async function follow(flags: Where): Promise<void> {
     // What was written between the first look and the watch.
     next();
   });
+}
+
+/** With a config that does not load now the request itself can be shown all the same. */
+async function described(desk: Desk, request: Request): Promise<string> {
+  try {
+    return reviewText(await desk.review(request, false), Date.now());
+  } catch (error) {
+    if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
+    warn(error.message);
+    return requestTable([request], Date.now());
+  }
 }

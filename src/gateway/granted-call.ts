@@ -14,6 +14,7 @@ type Stages = { readonly active: () => Active; readonly requests: RequestBook; r
  */
 export async function grantedCall(
   { active, requests, log }: Stages,
+  { snapshot }: Active,
   seq: string,
   denied: Denied,
   cwd: string | null,
@@ -22,7 +23,9 @@ export async function grantedCall(
   // A deny rule beats a grant, and nothing beats what was said of the call's own form or folder.
   if (denied.reason === 'denied_by_rule' || !requests.worthLooking()) return null;
   await requests.refresh();
-  const { overlays, snapshot, scrub } = active();
+  const { overlays, snapshot: now, scrub } = active();
+  // A call ends under the config that it began with: its program was resolved by that.
+  if (now !== snapshot) return null;
   for (const { grant, policy } of overlays) {
     const decision = decide(policy);
     if (decision.decision === 'deny') continue;

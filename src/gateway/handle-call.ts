@@ -151,7 +151,7 @@ async function command(
     const own = decide(active, run, opened);
     const granted =
       own.decision === 'deny' && !('decision' in run)
-        ? await grantedCall(stages, seq, own, cwd, (policy) => decideBy(policy, run, opened))
+        ? await grantedCall(stages, active, seq, own, cwd, (policy) => decideBy(policy, run, opened))
         : null;
     const decision = granted ?? own;
     if (granted === null) logDecided(stages.log, scrub, { seq, decision, cwd, config: active.snapshot.hash });

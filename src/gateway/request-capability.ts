@@ -47,6 +47,7 @@ type NewRequest = { readonly asked: Wish; readonly wait: number };
 const known = ['tool', 'subcommand', 'flags', 'args', 'seq', 'rationale', 'enables', 'wait', 'request_id'];
 const mostItems = 64;
 const longestItem = 4096;
+const mostChars = 16 * 1024;
 
 /** Reads the tool's arguments; a string says what is wrong with them. */
 export function readRequest(input: Readonly<Record<string, unknown>>): Query | NewRequest | string {
@@ -68,6 +69,8 @@ export function readRequest(input: Readonly<Record<string, unknown>>): Query | N
   if (flags.some((flag) => flag.includes('=')))
     return "'flags' must be names of flags: a value goes with the refused call that 'seq' names";
   if (args !== undefined && !isItems(args)) return `'args' must be a list of at most ${mostItems} strings`;
+  const chars = [tool, subcommand, ...flags, ...(args ?? [])].reduce((sum, text) => sum + text.length, 0);
+  if (chars > mostChars) return `a request has at most ${mostChars} characters beside its reasons`;
   if (!isProse(rationale) || rationale.trim() === '')
     return "'rationale' must say why it is needed, in at most 2000 characters";
   if (enables !== undefined && !isProse(enables))

@@ -25,6 +25,8 @@ export type Change = {
   readonly policy: Policy;
   /** On the request, with the change made. */
   readonly decision: Decision;
+  /** Whether that is what was asked for; false only for a capability, whose rule is written as asked all the same. */
+  readonly met: boolean;
 };
 
 /** Why approving would have no effect, or none that may be. `why` is one sentence without a full stop. */
@@ -39,13 +41,17 @@ export type NoChange = {
 /** `wide` leaves values open that the refused call had. */
 export function planChange(ground: Ground, asked: Capability, wide: boolean): Change | NoChange {
   let last: NoChange = { ok: false, code: 'request_unmet', why: 'the call is of another subcommand' };
+  let asAsked: Change | null = null;
   for (const rule of rules(ground.snapshot.policy, asked, wide)) {
     const change = tryRule(ground, asked, rule);
-    if (change.ok) return change;
-    last = change;
-    if (change.code !== 'request_unmet') break;
+    if (change.ok && change.met) return change;
+    if (change.ok) asAsked ??= change;
+    else {
+      last = change;
+      if (change.code !== 'request_unmet') break;
+    }
   }
-  return last;
+  return last.code === 'request_unmet' && asAsked !== null ? asAsked : last;
 }
 
 /** Candidates, the one that adds least first. */
@@ -73,9 +79,11 @@ function tryRule(ground: Ground, asked: Capability, rule: AllowRequest): Change 
   if (!edited.ok) return edited;
   const policy = policyOf(ground, edited.text);
   const decision = evaluate(policy, callOf(asked));
-  if (isMet(asked, decision)) return { ok: true, rule, edited, policy, decision };
+  const met = isMet(asked, decision);
+  if (met) return { ok: true, rule, edited, policy, decision, met };
   const { reason, detail } = decision as Extract<Decision, { decision: 'deny' }>;
   if (reason === 'denied_by_rule') return { ok: false, code: 'denied_by_rule', why: detail };
+  if (asked.argv === null) return { ok: true, rule, edited, policy, decision, met };
   return {
     ok: false,
     code: 'request_unmet',

@@ -12,6 +12,7 @@ import { takeClaim, type Disk } from '../edit/lock.ts';
 import { WraptoolError } from '../errors.ts';
 import { openLog, type Log } from '../log/append.ts';
 import { evaluate } from '../policy/evaluate.ts';
+import type { Decision } from '../policy/types.ts';
 import { callOf, isMet, noChangeError, planChange, type Change, type Ground } from './change.ts';
 import type { Ledger } from './ledger.ts';
 import { byPrefix, isRunning, readLedger, type LedgerReader } from './read.ts';
@@ -193,7 +194,7 @@ export class Desk {
       uses: usesOf(choice),
       scope: choice.scope,
       why: request.rationale,
-      verdict: 'allow',
+      verdict: change.met ? 'allow' : 'deny',
       rule: mutable(change.rule),
     });
     const grant = byPrefix((await this.ledger()).grants, id, 'grant');
@@ -205,8 +206,7 @@ export class Desk {
       changed: false,
       diff: change.edited.diff,
       notes: change.edited.notes,
-      verdict: 'allow',
-      reason: null,
+      ...verdictOf(change.met, change.decision),
       gateway: isRunning(this.#reader.ledger, request) ? 'in force' : 'not running',
     };
   }
@@ -272,8 +272,7 @@ export class Desk {
   async #verdict(request: Request, file: string): Promise<Pick<Approval, 'verdict' | 'reason'>> {
     const { policy } = await loadConfig({ path: file, env: this.#options.env, locations: false });
     const decision = evaluate(policy, callOf(request));
-    if (isMet(request, decision)) return { verdict: 'allow', reason: null };
-    return { verdict: 'deny', reason: decision.decision === 'deny' ? decision.reason : null };
+    return verdictOf(isMet(request, decision), decision);
   }
 
   async #pickedUp(request: Request, config: string): Promise<Approval['gateway']> {
@@ -286,6 +285,11 @@ export class Desk {
       await pause(50);
     }
   }
+}
+
+function verdictOf(met: boolean, decision: Decision): Pick<Approval, 'verdict' | 'reason'> {
+  if (met) return { verdict: 'allow', reason: null };
+  return { verdict: 'deny', reason: decision.decision === 'deny' ? decision.reason : null };
 }
 
 const usesOf = (choice: { scope: GrantScope; uses?: number }): number | null =>

@@ -335,3 +335,12 @@ void describe('is refused whatever the scope, and stays pending:', () => {
       assert.equal((await desk.request('req_00000001')).status, 'pending');
     });
 });
+
+test('a capability that no rule can allow is written as asked, and the verdict says so', async (t) => {
+  const at = bench(t);
+  const cc = '  cc: { binary: /usr/bin/true, guard: none, grammar: { response_files: true } }\n';
+  fs.writeFileSync(at.config, config(at.dir) + cc);
+  await put(at, { id: 'req_00000001', tool: 'cc', subcommand: [], flags: ['-c'], args: ['@file'] });
+  const { verdict, reason } = await deskOf(at).approve('req_00000001', apply());
+  assert.deepEqual([verdict, reason], ['deny', 'response_file_not_allowed']);
+});

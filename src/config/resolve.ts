@@ -39,6 +39,7 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
       notify: input.requests.notify.map((word, index) => (index === 0 ? real(word) : word)),
     },
     up: { ...input.up, extra_roots: input.up.extra_roots.map(real) },
+    supervisor: input.supervisor,
   };
 }
 
@@ -59,6 +60,7 @@ function resolveTool(
     remotes: tool.remotes ?? {},
     confine: tool.confine ?? 'auto',
     home_files: (tool.home_files ?? []).map(real),
+    help_argv: tool.help_argv ?? null,
   };
 }
 

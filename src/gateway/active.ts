@@ -47,6 +47,8 @@ export type Active = {
   readonly listed: Policy;
   /** What grants allow beside the config, each by itself. */
   readonly overlays: readonly Overlay[];
+  /** Ids of the grants that it was made with. */
+  readonly granted: readonly string[];
   readonly roots: readonly Root[];
   readonly tools: ReadonlyMap<string, ActiveTool>;
   readonly scrubber: Scrubber;
@@ -82,9 +84,14 @@ function grantedBy(
   snapshot: Snapshot,
   grants: readonly Grant[],
   env: Env,
-): Pick<Active, 'registry' | 'listed' | 'overlays'> {
+): Pick<Active, 'registry' | 'listed' | 'overlays' | 'granted'> {
   const { overlays, listed } = overlay(snapshot, grants, env);
-  return { registry: buildRegistry({ config: snapshot.config, policy: listed }), listed, overlays };
+  return {
+    registry: buildRegistry({ config: snapshot.config, policy: listed }),
+    listed,
+    overlays,
+    granted: grants.map(({ id }) => id),
+  };
 }
 
 async function activateTool(config: ToolConfig, around: Surroundings): Promise<ActiveTool> {

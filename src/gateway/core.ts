@@ -47,6 +47,8 @@ export type CallOptions = {
 export interface Core {
   /** Whether `message` of a call may ever be used. */
   forwardsLogs(): boolean;
+  /** Resolves when the tools are described as they will be, soon in any case: to be awaited before they are listed. */
+  ready(): Promise<void>;
   listTools(): readonly ToolDescription[];
   callTool(caller: Caller, name: string, args: unknown, options: CallOptions): Promise<ToolResult>;
   /** Calls back after the set of tools changed; returns the release. */

@@ -17,6 +17,7 @@ import { fitToClient } from './fit.ts';
 import { grantedCall } from './granted-call.ts';
 import { findTool } from './offered.ts';
 import { finishCall, logDecided, logReceived } from './records.ts';
+import type { HelpReader } from './help.ts';
 import type { RefusedCalls } from './refused.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
@@ -34,8 +35,12 @@ export type Stages = {
   readonly refused: RefusedCalls;
   /** Reads the config again, at once; resolves when it was loaded, or refused. */
   readonly reloadConfig: () => Promise<void>;
+  readonly help: HelpReader;
   readonly fault: (error: unknown) => void;
 };
+
+/** How long `wraptool_discover` waits for programs to print their help; the next answer has what came later. */
+const discoverPatienceMs = 5000;
 
 type Args = Readonly<Record<string, unknown>>;
 type Call = {
@@ -115,7 +120,8 @@ async function ownTool(
   name: string,
   { args, caller, options }: Call,
 ): Promise<ToolResult> {
-  if (name === 'wraptool_discover') return discover(active, stages.upstreams.status(), active.scrub);
+  if (name === 'wraptool_discover')
+    return discover(active, stages.help.within(active, discoverPatienceMs), stages.upstreams.status());
   const request = readRequest(args);
   if (typeof request === 'string')
     return errorResult(`DENIED: the request is malformed: ${request}`, {

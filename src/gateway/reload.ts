@@ -18,6 +18,8 @@ export type Reloading = {
   /** Grants that are in force. */
   readonly grants: () => readonly Grant[];
   readonly sessionId: string;
+  /** Adds what the programs say of themselves to the tools. */
+  readonly describe: (active: Active) => Promise<Active>;
   readonly reconfigure: (servers: Config['mcp_servers']) => void;
   /** The running config is another one. */
   readonly swapped: () => void;
@@ -51,14 +53,14 @@ export async function reload(reloading: Reloading): Promise<void> {
 }
 
 async function prepare(
-  { load, check, around, grants }: Reloading,
+  { load, check, around, grants, describe }: Reloading,
   running: Snapshot,
 ): Promise<{ active: Active; waiting: readonly string[] }> {
   const next = await load();
   const { apply, waiting } = planReload(running.config, next.config);
   const snapshot = Object.freeze({ ...next, config: apply });
   await check(snapshot);
-  return { active: await activate(snapshot, around, grants()), waiting };
+  return { active: await describe(await activate(snapshot, around, grants())), waiting };
 }
 
 /** A log that can't be written refuses calls by itself; a tighter policy must not wait for it. */

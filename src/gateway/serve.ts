@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { checkLocations } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Snapshot } from '../config/types.ts';
@@ -15,7 +16,9 @@ import { createNotifier } from '../requests/notify.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
 import { activate, withGrants, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
+import { createDescribing, type Describing } from './described.ts';
 import { handleCall, type Stages } from './handle-call.ts';
+import { createHelpReader } from './help.ts';
 import { createOffered, type Offered } from './offered.ts';
 import { createPeers } from './peer.ts';
 import { reload } from './reload.ts';
@@ -88,19 +91,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const sessionId = identity(options);
   const requests = openRequests(options, current, log, sessionId);
   await requests.refresh();
-  let granted = '';
-  const regrant = () => {
-    const now = requests
-      .grants()
-      .map(({ id }) => id)
-      .join();
-    if (now === granted) return;
-    granted = now;
-    current.active = withGrants(current.active, requests.grants(), options.env);
-    offered.announce();
-  };
-  regrant();
-  requests.onChanged(regrant);
+  current.active = withGrants(current.active, requests.grants(), options.env);
   const stages = assemble(options, current, log, upstreams, scrub, requests, () => watch.reload());
   const end = async () => {
     await upstreams.close();
@@ -108,7 +99,26 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await rm(runDir, { recursive: true, force: true });
     await stages.executor.close();
   };
-  const listening = await open(options, createCore(stages, offered), end);
+  const described = createDescribing(current, stages.help, offered);
+  const regrant = () => {
+    const grants = requests.grants();
+    if (
+      isDeepStrictEqual(
+        current.active.granted,
+        grants.map(({ id }) => id),
+      )
+    )
+      return;
+    // Calls are judged by it at once; clients are told when the tools that came with it are described.
+    const active = withGrants(current.active, grants, options.env);
+    current.active = active;
+    described.again(active).then((better) => {
+      if (current.active === active) current.active = better;
+      offered.announce();
+    }, options.fault);
+  };
+  requests.onChanged(regrant);
+  const listening = await open(options, createCore(stages, offered, described), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
   log.append({
     event: 'up',
@@ -127,8 +137,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         around,
         grants: () => requests.grants(),
         sessionId,
+        describe: (active) => described.again(active),
         reconfigure: (servers) => upstreams.reconfigure(servers),
-        swapped: () => offered.announce(),
+        swapped: () => {
+          regrant();
+          offered.announce();
+        },
         log,
         voice,
         fault: options.fault,
@@ -170,7 +184,7 @@ async function open(options: ServeOptions, core: Core, end: () => Promise<void>)
 }
 
 function assemble(
-  { mode, spawner, fault }: ServeOptions,
+  { mode, spawner, env, fault }: ServeOptions,
   current: { readonly active: Active },
   log: Log,
   upstreams: Upstreams,
@@ -184,6 +198,7 @@ function assemble(
     executor: createExecutor({ spawner, scrub, guards: { git: gitGuard } }),
     upstreams,
     repeats: createRepeats(log.dir),
+    help: createHelpReader({ spawner, env, fault }),
     requests,
     refused: createRefusedCalls(log.dir, mode.kind === 'session' ? mode.session.name : null),
     reloadConfig,
@@ -253,9 +268,10 @@ function doors({ mode, snapshot }: ServeOptions) {
   return { tcp, socket: socket === null ? null : { path: socket } };
 }
 
-function createCore(stages: Stages, offered: Offered): Core {
+function createCore(stages: Stages, offered: Offered, described: Describing): Core {
   return {
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
+    ready: () => described.first(),
     listTools: () => offered.list(),
     callTool: (caller, name, args, options) =>
       handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),

@@ -40,11 +40,10 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
     [sessionsDir(world.env), stateDir(world.env), cacheDir(world.env)],
   );
   const last = (await recall(world.env, workspace.path)).runtime;
-  const choice = await chooseRuntime(
-    asked ?? parseRuntime(snapshot.config.up.runtime),
-    last,
-    snapshot.config.up.base_image,
-  );
+  const choice = await chooseRuntime(asked ?? parseRuntime(snapshot.config.up.runtime), last, {
+    baseImage: snapshot.config.up.base_image,
+    workspace: workspace.path,
+  });
   const configFile = configPath({ path: options.config, env: world.env });
   return { snapshot, configFile, workspace, descriptor, choice, home };
 }

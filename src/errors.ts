@@ -147,6 +147,26 @@ export const errorCodes = {
     summary: 'what is asked for cannot be written as a rule',
     mend: 'look at the text that is named: empty, or with characters that do not show',
   },
+  request_unknown: {
+    exit: 2,
+    summary: 'there is no request, or no grant, of that id',
+    mend: '`wraptool requests list --all` and `wraptool grants list --all` show them all',
+  },
+  request_decided: {
+    exit: 3,
+    summary: 'the request was decided already, or the grant has ended',
+    mend: '`wraptool requests show ID` says how',
+  },
+  request_stale: {
+    exit: 3,
+    summary: 'what was shown has changed since: the request, the program, the config or the change to it',
+    mend: 'look at it again, then approve what is shown now',
+  },
+  request_unmet: {
+    exit: 3,
+    summary: 'approving would not allow the call: something else refuses it too',
+    mend: 'read the reason; what no rule of the subcommand can allow is to be changed in the config by hand',
+  },
   syntax_error: {
     exit: 3,
     summary: 'a file that was to be edited does not parse',

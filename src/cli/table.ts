@@ -28,6 +28,14 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
   policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
   config: { summary: 'check and explain the config', load: () => import('./commands/config.ts') },
+  requests: {
+    summary: 'review what agents ask for: approve or deny it',
+    load: () => import('./commands/requests.ts'),
+  },
+  grants: {
+    summary: 'list and revoke what was granted for a while',
+    load: () => import('./commands/grants.ts'),
+  },
   serve: { summary: 'run a gateway alone', load: () => import('./commands/serve.ts') },
   mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
   log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },

@@ -8,6 +8,7 @@ import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
 import { startGateway, type Gateway } from '../supervise/supervisor.ts';
+import { announceRequests } from './announce.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
 import { remember } from './memory.ts';
@@ -110,6 +111,13 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await world.step('checks inside', () => inspected(started, spec, session, ground, world));
     control.ready(started, spec);
     ending.signal.throwIfAborted();
+    const release = announceRequests({
+      dir: ground.snapshot.config.requests.log,
+      sessionId: session.state.id,
+      announce: (id) => world.attention(id),
+      fault: (error) => world.warn(`requests are not announced: ${String(error)}`),
+    });
+    teardown.push('requests', async () => release());
     record('harness', { command: spec.command });
     const code = await attend(await started.run(world.stdio), ending);
     record('harness ended', { code });

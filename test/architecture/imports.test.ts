@@ -43,7 +43,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   // Pure but for store.ts, which keeps what outlives a session.
   restart: ['config/location.ts', 'edit/file.ts', 'paths.ts', 'policy/pattern/pattern.ts', 'scrub'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
-  requests: ['config', 'edit', 'log', 'policy'],
+  // Of the executor only what resolves a program, so that an operator sees which one it is.
+  requests: ['config', 'edit', 'log', 'policy', 'executor/binary.ts', 'executor/types.ts'],
   web: ['config', 'log', 'requests', 'policy', 'supervise'],
   proxy: ['executor'],
   introspect: ['executor', 'confine'],

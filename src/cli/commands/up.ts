@@ -6,6 +6,7 @@ import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
 import { ask, canAsk } from '../ask.ts';
+import { callAttention } from '../attention.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep, printEvent } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
@@ -65,6 +66,7 @@ function world(json: boolean): UpWorld {
     step: createStep({ quiet: process.argv.includes('--quiet'), json }),
     note: json ? (text) => printEvent({ event: 'note', text }) : note,
     warn: json ? (text) => printEvent({ event: 'warning', text }) : warn,
+    attention: (id) => callAttention(process.stderr, id),
     ask: canAsk() ? ask : null,
     approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',

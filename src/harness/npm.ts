@@ -12,6 +12,8 @@ export type Npm = {
   readonly cli: string;
   /** Folder that must be seen for it to run. */
   readonly dir: string;
+  /** How the operator runs it. */
+  readonly command: readonly string[];
 };
 
 export type Registry = {
@@ -25,10 +27,16 @@ export type Registry = {
 export async function findNpm(env: Env): Promise<Npm> {
   const beside = path.join(path.dirname(process.execPath), '../lib/node_modules/npm/bin/npm-cli.js');
   const onPath = (env['PATH'] ?? '').split(':').filter((folder) => path.isAbsolute(folder));
-  for (const candidate of [beside, ...onPath.map((folder) => path.join(folder, 'npm'))]) {
-    const real = await existing(candidate);
+  const candidates = [
+    { file: beside, command: [process.execPath, beside] },
+    // By its own node: where that one lies says where npm's global settings are.
+    ...onPath.map((folder) => path.join(folder, 'npm')).map((file) => ({ file, command: [file] })),
+  ];
+  for (const { file, command } of candidates) {
+    const real = await existing(file);
     // A shim of a version manager is a shell script that leads elsewhere.
-    if (real?.endsWith('/npm-cli.js') === true) return { cli: real, dir: path.dirname(path.dirname(real)) };
+    if (real?.endsWith('/npm-cli.js') === true)
+      return { cli: real, dir: path.dirname(path.dirname(real)), command };
   }
   throw new WraptoolError('harness_install_failed', 'there is no npm to install the harness with', {
     hint: 'install npm (it comes with Node.js) and put it on PATH',
@@ -75,7 +83,8 @@ export async function registrySettings(npm: Npm, env: Env): Promise<Registry> {
 
 async function ask(npm: Npm, env: Env): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [npm.cli, 'config', 'list', '--json'], {
+    const [file, ...args] = [...npm.command, 'config', 'list', '--json'];
+    const { stdout } = await promisify(execFile)(file!, args, {
       cwd: '/',
       env: { ...env },
       timeout: 30_000,

@@ -41,7 +41,8 @@ async function rig(t: TestContext) {
     calls: () =>
       (fs.existsSync(calls) ? fs.readFileSync(calls, 'utf8') : '')
         .split('\n')
-        .filter((line) => line !== '')
+        // After the last end of a line stands nothing, or a line that is still being written.
+        .slice(0, -1)
         .map((line) => JSON.parse(line) as { name: string; query: string }),
   };
 }

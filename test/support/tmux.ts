@@ -39,12 +39,31 @@ export class Terminal {
     this.#tmux(['send-keys', ...keys]);
   }
 
+  /** Presses a key while the prompt stands there: a program that has just drawn one may not listen yet. */
+  async answers(prompt: RegExp, key: string, ms?: number): Promise<void> {
+    let pressed = 0;
+    const gone = (): boolean => {
+      if (!prompt.test(this.#screen())) return true;
+      if (Date.now() - pressed > 2000) {
+        this.keys(key);
+        pressed = Date.now();
+      }
+      return false;
+    };
+    await until(`${String(prompt)} is answered`, gone, ms);
+  }
+
   resize(size: { columns: number; rows: number }): void {
     this.#tmux(['resize-window', '-x', String(size.columns), '-y', String(size.rows)]);
   }
 
   close(): void {
     spawnSync('tmux', ['-L', this.#server, 'kill-server']);
+  }
+
+  /** What is on the screen alone. */
+  #screen(): string {
+    return this.#tmux(['capture-pane', '-p', '-J']);
   }
 
   #tmux(args: readonly string[]): string {

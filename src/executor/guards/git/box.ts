@@ -211,7 +211,8 @@ function gitFiles(binary: string): Bind[] {
 
 /** Files of HOME that the operator named for the tool, where the box's own HOME is. */
 function homeFiles(call: FrozenCall): Bind[] {
-  const home = call.env['HOME'] ?? '/nonexistent';
+  const home = call.env['HOME'];
+  if (home === undefined) return [];
   return call.guardOptions.homeFiles
     .filter((path) => path.startsWith(`${home}/`))
     .map((path) => ({ source: path, target: `/tmp${path.slice(home.length)}` }));

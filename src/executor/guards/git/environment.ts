@@ -49,7 +49,7 @@ export function hostEnvironment(
     PAGER: 'cat',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_REPLACE_OBJECTS: '1',
-    GIT_GRAFT_FILE: '/nonexistent',
+    GIT_GRAFT_FILE: '/dev/null/none',
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: options.protocols,
     GIT_PROTOCOL_FROM_USER: '0',

@@ -9,9 +9,7 @@ import { spawnConfined } from '../confine/spawn.ts';
 import type { ConfineSpec } from '../confine/types.ts';
 import { WraptoolError } from '../errors.ts';
 import { findNpm, installArgs, registrySettings, scriptsArgs, type Npm, type Registry } from './npm.ts';
-import type { DescriptorData } from './schema.ts';
-
-type NpmInstall = NonNullable<DescriptorData['install']>['npm'];
+import type { NpmInstall } from './schema.ts';
 
 export type InstallOptions = {
   readonly npm: NpmInstall;

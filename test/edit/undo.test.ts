@@ -7,7 +7,8 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Format, Grammar, Json } from '../../src/edit/types.ts';
-import { addEntry, restoreEntry, type EntryPlace } from '../../src/edit/undo.ts';
+import type { EntryPlace } from '../../src/edit/receipts.ts';
+import { addEntry, restoreEntry } from '../../src/edit/undo.ts';
 import { bytes, index, json, variants } from './corpus.ts';
 import { atCall } from './faulty-disk.ts';
 

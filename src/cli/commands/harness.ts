@@ -82,12 +82,12 @@ function summary(descriptor: Descriptor): Record<string, unknown> {
     title: descriptor.title,
     origin: descriptor.origin,
     file: descriptor.file,
-    package: descriptor.install?.npm.package ?? null,
-    version: descriptor.install?.npm.version ?? null,
+    package: descriptor.install?.npm?.package ?? null,
+    version: descriptor.install?.npm?.version ?? null,
     list_changed: descriptor.list_changed,
   };
 }
 
 function row(descriptor: Descriptor): string[] {
-  return [descriptor.name, descriptor.install?.npm.version ?? '-', descriptor.origin, descriptor.title];
+  return [descriptor.name, descriptor.install?.npm?.version ?? '-', descriptor.origin, descriptor.title];
 }

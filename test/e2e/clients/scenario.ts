@@ -95,7 +95,7 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
   const texts = results.map(({ text }) => plainly(text));
   assert.match(texts[0] ?? '', /On branch main\n[^]*draft\.txt/);
   assert.ok(texts[1]?.includes(denial), texts[1]);
-  assert.match(texts[2] ?? '', /^[0-9a-f]{7,} first$/m);
+  assert.match(texts[2] ?? '', /[0-9a-f]{7,} first$/m);
   assert.match(texts[3] ?? '', /\?\? draft\.txt/);
   assert.match(texts[4] ?? '', /\* main/);
   const later = (await model.requests()).filter((request) => request.results.length >= 3);

@@ -14,6 +14,8 @@ export type Client = {
   readonly args: readonly string[];
   /** Arguments for one prompt. */
   readonly prompt: (text: string) => readonly string[];
+  /** What its screen shows when it waits for the first prompt. */
+  readonly screen: RegExp;
   /** The gateway's tool as this client names it to its model. */
   readonly tool: (name: string) => string;
   /** Whether it takes up a changed list while it runs one prompt. */
@@ -48,6 +50,7 @@ export const clients: readonly Client[] = [
     env: { ANTHROPIC_API_KEY: key, ANTHROPIC_BASE_URL: modelUrl, ENABLE_TOOL_SEARCH: 'false' },
     args: [],
     prompt: (text) => ['-p', text],
+    screen: /^─+\n❯/m,
     tool: underscores,
     listChanged: true,
   },
@@ -56,6 +59,7 @@ export const clients: readonly Client[] = [
     env: { OPENAI_API_KEY: key },
     args: ['-c', `model_providers.openai-env.base_url="${modelUrl}/v1"`, '-c', 'model="gpt-5"'],
     prompt: (text) => ['exec', '--skip-git-repo-check', text],
+    screen: /Ask Codex to do anything/,
     tool: (name) => `mcp__wraptool.${name}`,
     listChanged: false,
   },
@@ -64,6 +68,7 @@ export const clients: readonly Client[] = [
     env: { GEMINI_API_KEY: key, GOOGLE_GEMINI_BASE_URL: modelUrl },
     args: [],
     prompt: (text) => ['-p', text],
+    screen: /Type your message/,
     tool: (name) => `mcp_wraptool_${name}`,
     listChanged: true,
   },
@@ -73,6 +78,7 @@ export const clients: readonly Client[] = [
     prepare: (where) => writeJson(path.join(where.workspace, 'opencode.json'), openCodeProvider),
     args: [],
     prompt: (text) => ['run', text],
+    screen: /Ask anything/,
     tool: (name) => `wraptool_${name}`,
     listChanged: true,
   },
@@ -82,6 +88,7 @@ export const clients: readonly Client[] = [
     prepare: (where) => writeJson(path.join(where.workspace, 'kilo.json'), openCodeProvider),
     args: [],
     prompt: (text) => ['run', text],
+    screen: /Ask anything/,
     tool: (name) => `wraptool_${name}`,
     listChanged: true,
   },
@@ -96,6 +103,7 @@ export const clients: readonly Client[] = [
     },
     args: [],
     prompt: (text) => ['-p', text],
+    screen: /^❯/m,
     tool: (name) => `wraptool-${name}`,
     listChanged: true,
   },
@@ -107,6 +115,7 @@ export const clients: readonly Client[] = [
       writeJson(path.join(home, '.qwen/settings.json'), { tools: { toolSearch: { enabled: false } } }),
     args: [],
     prompt: (text) => ['-p', text],
+    screen: /Type your message/,
     tool: underscores,
     listChanged: false,
   },
@@ -133,6 +142,7 @@ export const clients: readonly Client[] = [
       }),
     args: [],
     prompt: (text) => [text],
+    screen: /^\s*❯ What can I do for you\?/m,
     tool: (name) => `wraptool__${name}`,
     listChanged: false,
   },
@@ -152,6 +162,7 @@ export const clients: readonly Client[] = [
       }),
     args: ['--model', 'mock/mock'],
     prompt: (text) => ['-p', text],
+    screen: /\(auto\)/,
     tool: underscores,
     listChanged: true,
   },

@@ -1,5 +1,5 @@
 /** Anthropic's messages. */
-import { isType, list, object, objects, plain, spoken, text } from './read.ts';
+import { isAside, isType, list, object, objects, plain, spoken, text } from './read.ts';
 import { loadsTools } from './script.ts';
 import type { Body, Wire } from './types.ts';
 
@@ -31,7 +31,7 @@ export const anthropic: Wire = {
         text: plain(block['content']),
         isError: block['is_error'] === true,
       })),
-      turn: assistant.filter((message) => !onlyLoads(message)).length,
+      turn: assistant.filter((message) => !onlyLoads(message) && !isAside(plain(message['content']))).length,
     };
   },
   write: (reply, { model, stream, turn, results }) => {

@@ -1,5 +1,5 @@
 /** OpenAI's chat completions. */
-import { object, objects, plain, spoken, text } from './read.ts';
+import { isAside, object, objects, plain, spoken, text } from './read.ts';
 import { loadsTools } from './script.ts';
 import type { Body, Wire } from './types.ts';
 
@@ -28,7 +28,7 @@ export const chat: Wire = {
           const id = text(message['tool_call_id']);
           return { id, tool: names.get(id) ?? '', text: plain(message['content']), isError: false };
         }),
-      turn: assistant.filter((message) => !onlyLoads(message)).length,
+      turn: assistant.filter((message) => !onlyLoads(message) && !isAside(plain(message['content']))).length,
     };
   },
   write: (reply, { model, stream, turn, results }) => {

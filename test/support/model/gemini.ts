@@ -1,5 +1,5 @@
 /** Gemini's generateContent. */
-import { object, objects, spoken, text } from './read.ts';
+import { isAside, object, objects, plain, spoken, text } from './read.ts';
 import { loadsTools } from './script.ts';
 import type { Body, Wire } from './types.ts';
 
@@ -42,7 +42,7 @@ export const gemini: Wire = {
             isError,
           };
         }),
-      turn: said.filter((content) => !onlyLoads(content)).length,
+      turn: said.filter((content) => !onlyLoads(content) && !isAside(plain(content['parts']))).length,
     };
   },
   write: (reply, { stream }, body) => {

@@ -29,7 +29,14 @@ export function plain(content: unknown): string {
     .join('\n');
 }
 
+const asideMark = '(mock model: ';
+
 export function spoken(reply: Reply): string {
   if ('text' in reply) return reply.text;
-  return 'aside' in reply ? `(mock model: ${reply.aside})` : '';
+  return 'aside' in reply ? `${asideMark}${reply.aside})` : '';
+}
+
+/** Whether the assistant said an aside, which is no turn of the script: a client may ask before it has its tools. */
+export function isAside(said: string): boolean {
+  return said.startsWith(asideMark);
 }

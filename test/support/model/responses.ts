@@ -1,5 +1,5 @@
 /** OpenAI's responses. */
-import { isType, objects, plain, spoken, text } from './read.ts';
+import { isAside, isType, objects, plain, spoken, text } from './read.ts';
 import { loadsTools } from './script.ts';
 import type { Body, Wire } from './types.ts';
 
@@ -13,7 +13,7 @@ export const responses: Wire = {
     const items = objects(body['input']);
     const calls = items.filter(isType('function_call'));
     const names = new Map(calls.map((call) => [text(call['call_id']), nameOf(call)]));
-    const said = items.filter((item) => item['role'] === 'assistant');
+    const said = items.filter((item) => item['role'] === 'assistant' && !isAside(plain(item['content'])));
     return {
       model: text(body['model']),
       stream: body['stream'] === true,

@@ -34,6 +34,18 @@ export function restoreEntry(place: EntryPlace, folder: string, disk: Disk = fs)
   return alone(folder, disk, () => restore(place, folder, disk));
 }
 
+/** What restoreEntry would do, without doing it. */
+export async function previewRestore(place: EntryPlace, folder: string, disk: Disk = fs): Promise<Restored> {
+  const real = { ...place, file: await resolveTarget(place.file, disk) };
+  const receipt = await readReceipt(real, folder, disk);
+  if (receipt === null) return { ok: true, done: 'nothing' };
+  const bytes = await disk.readFile(real.file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return (await takeBack(real, receipt, bytes, folder, disk))[1];
+}
+
 /** A receipt and its file change together, whoever else adds or restores at the same time. */
 async function alone<T>(folder: string, disk: Disk, work: () => Promise<T>): Promise<T> {
   await disk.mkdir(folder, { recursive: true, mode: 0o700 });

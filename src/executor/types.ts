@@ -46,9 +46,18 @@ export type GuardOptions = {
   /** Folder of the operator's private state for this workspace, outside every root. */
   readonly stateDir: string;
   readonly homeFiles: readonly string[];
-  /** Further folders of the repository that the session shares, as the common folder of a linked worktree. */
-  readonly covered?: readonly string[];
+  /** Folders of the repository outside the workspace that the session shares; those inside one another come later. */
+  readonly shared?: readonly SharedFolder[];
   readonly confine: 'auto' | 'none';
+};
+
+/** A folder as it was when it was judged, as of a linked worktree's repository. */
+export type SharedFolder = {
+  readonly path: string;
+  /** Of lstat, in decimal. */
+  readonly dev: string;
+  readonly ino: string;
+  readonly writable: boolean;
 };
 
 export type Outcome =

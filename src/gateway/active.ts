@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Snapshot, ToolConfig } from '../config/types.ts';
 import { resolveBinary } from '../executor/binary.ts';
 import { childEnvironment } from '../executor/environment.ts';
-import type { GuardOptions, ResolvedBinary } from '../executor/types.ts';
+import type { GuardOptions, ResolvedBinary, SharedFolder } from '../executor/types.ts';
 import { homeDir } from '../paths.ts';
 import { createScrubber, type Scrubber } from '../scrub/scrubber.ts';
 import { resolveRoots, resolveWorkingDir, type Root } from './cwd.ts';
@@ -21,6 +21,8 @@ export type Surroundings = {
   readonly roots: readonly string[] | null;
   /** Pinned by `up` for its workspace; the config's own pins win. */
   readonly remotes: Readonly<Record<string, string>>;
+  /** Folders of a repository that a session shares beside its workspace, which is the first of its roots. */
+  readonly shared: readonly SharedFolder[];
   /** Private folder for guards, outside every root; each workspace gets one in it. */
   readonly guardState: string;
   /** Never to be seen in any output. */
@@ -73,6 +75,7 @@ async function activateTool(config: ToolConfig, around: Surroundings): Promise<A
         around.guardState,
         createHash('sha256').update(workspace).digest('hex').slice(0, 12),
       ),
+      ...(workspace === around.roots?.[0] ? { shared: around.shared } : {}),
       homeFiles: config.home_files,
       confine: config.confine,
     }),

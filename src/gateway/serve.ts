@@ -21,7 +21,7 @@ import { createRequestBook } from './request-book.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { listen, type Listening } from './transport/listen.ts';
 import { startUpstreams, upstreamState } from './upstreams.ts';
-import type { Voice } from './voice.ts';
+import { listedBy, type Voice } from './voice.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -86,7 +86,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await rm(runDir, { recursive: true, force: true });
     await stages.executor.close();
   };
-  const listening = await open(options, createCore(stages, offered), end);
+  const listening = await open(options, createCore(stages, offered, voice), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
   log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash() } });
   const watch = watchConfig({
@@ -173,14 +173,15 @@ function surroundings({ mode, snapshot, env, token }: ServeOptions): Surrounding
   const guardState = path.join(stateDir(env), 'guards');
   if (mode.kind === 'bare') {
     const roots = snapshot.config.mcp.allowed_cwd_roots;
-    return { env, agentWritable: roots, roots: null, remotes: {}, guardState, token };
+    return { env, agentWritable: roots, roots: null, remotes: {}, shared: [], guardState, token };
   }
-  const { roots, remotes } = mode.session;
+  const { roots, remotes, shared } = mode.session;
   return {
     env,
     agentWritable: [...roots, path.join(stateDir(env), 'homes')],
     roots,
     remotes,
+    shared,
     guardState,
     token,
   };
@@ -194,10 +195,16 @@ function doors({ mode, snapshot }: ServeOptions) {
   return { tcp, socket: socket === null ? null : { path: socket } };
 }
 
-function createCore(stages: Stages, offered: Offered): Core {
+function createCore(stages: Stages, offered: Offered, voice: Voice): Core {
+  let listed = false;
   return {
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
-    listTools: () => offered.list(),
+    listTools: (caller) => {
+      // Once: a client may ask as often as it likes.
+      if (caller !== undefined && !listed) voice.note(listedBy(caller.client));
+      listed ||= caller !== undefined;
+      return offered.list();
+    },
     callTool: (caller, name, args, options) =>
       handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),
     onToolsChanged: (listener) => offered.onChanged(listener),

@@ -14,11 +14,17 @@ const folder = z
     /^(~|\$[A-Za-z_][A-Za-z0-9_]*)(\/[^/\0]+)*$/,
     'expected a folder that begins with "~" or with a variable, such as "$XDG_CONFIG_HOME/client"',
   )
-  .refine((text) => !text.split('/').some((part) => part === '.' || part === '..'), 'expected no "." or ".."');
+  .refine(
+    (text) => !text.split('/').some((part) => part === '.' || part === '..'),
+    'expected no "." or ".."',
+  );
 
 const fileName = z
   .string()
-  .refine((text) => text !== '' && text !== '.' && text !== '..' && !/[/\0]/.test(text), 'expected a file name');
+  .refine(
+    (text) => text !== '' && text !== '.' && text !== '..' && !/[/\0]/.test(text),
+    'expected a file name',
+  );
 
 type Json = z.infer<ReturnType<typeof z.json>>;
 
@@ -59,7 +65,7 @@ export const clientConfigSchema = z
     sse: entry.optional(),
     stdio: entry.optional(),
     /** What is left to do by hand afterwards, one sentence without a full stop. */
-    then: z.string().min(1).optional(),
+    afterwards: z.string().min(1).optional(),
   })
   .superRefine((value, context) => {
     if (transports.every((name) => value[name] === undefined))

@@ -113,8 +113,8 @@ const npm = z.strictObject({
 
 /** A client that npm alone cannot provide: the operator brings its file. */
 const manual = z.strictObject({
-  /** Name that the file gets in the installation. */
-  file: relativePath.refine((text) => !text.includes('/'), 'expected a file name without "/"'),
+  /** Its program: the name that a file gets, or the path in a folder. */
+  file: relativePath,
   /** Where to get it, one sentence without a full stop. */
   how: z.string().min(1),
 });

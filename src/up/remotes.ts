@@ -2,6 +2,7 @@
 import type { Config } from '../config/types.ts';
 import { discoverRemotes } from '../executor/guards/git/discover.ts';
 import { recall, remember } from './memory.ts';
+import type { SessionState } from './session.ts';
 
 type Remotes = Readonly<Record<string, string>>;
 
@@ -15,11 +16,16 @@ type World = {
 };
 
 /** Remotes pinned for the session. What the repository says counts only after the operator has confirmed it. */
-export async function confirmRemotes(world: World, workspace: string, config: Config): Promise<Remotes> {
+export async function confirmRemotes(
+  world: World,
+  workspace: string,
+  shared: SessionState['shared'],
+  config: Config,
+): Promise<Remotes> {
   const guarded = Object.entries(config.tools).filter(([, tool]) => tool.guard === 'git');
   if (guarded.length === 0) return {};
   const known = (await recall(world.env, workspace)).remotes ?? {};
-  const found = await discoverRemotes(workspace);
+  const found = await discoverRemotes(workspace, shared);
   const fresh = Object.entries(found).filter(
     ([name, url]) => known[name] !== url && !guarded.some(([, tool]) => name in tool.remotes),
   );

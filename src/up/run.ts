@@ -11,9 +11,10 @@ import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
 import { confirmRemotes } from './remotes.ts';
 import { createSession, proposeName, type Session } from './session.ts';
+import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
-import { survey, type Ground } from './survey.ts';
+import { platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
 /** Runs the harness and returns its exit code, or 128+n where a signal ended the session. */
@@ -30,10 +31,12 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       return found;
     });
     await reclaimed(world);
-    const remotes = await confirmRemotes(world, ground.workspace.path, ground.snapshot.config);
+    const shared = await repositoryBeyond(ground.workspace);
+    const remotes = await confirmRemotes(world, ground.workspace.path, shared, ground.snapshot.config);
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
         version: options.harnessVersion,
+        platform: platformFor(ground),
         env: world.env,
         confineInstall: ground.snapshot.config.up.confine_install,
         progress: say,
@@ -51,6 +54,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         owner: { uid: ground.workspace.uid, gid: ground.workspace.gid },
         config: ground.snapshot.file,
         remotes,
+        shared,
       },
     );
     let inRuntime = false;

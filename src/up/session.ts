@@ -11,6 +11,7 @@ import path from 'node:path';
 import { assertOperatorsOwn } from '../config/location.ts';
 import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
+import type { Identity } from './runtime/mounts.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,6 +28,8 @@ export type SessionState = {
   readonly owner: { readonly uid: number; readonly gid: number };
   readonly config: string;
   readonly remotes: Readonly<Record<string, string>>;
+  /** Folders of the repository outside the workspace that the session shares, as they were when they were judged. */
+  readonly shared: readonly (Identity & { readonly writable: boolean })[];
   /** ISO time. */
   readonly created: string;
   readonly status: 'starting' | 'running' | 'ending';
@@ -108,7 +111,7 @@ async function writeState(dir: string, state: SessionState): Promise<void> {
 
 export type NewSession = Pick<
   SessionState,
-  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes'
+  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes' | 'shared'
 >;
 
 /**

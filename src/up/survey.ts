@@ -1,7 +1,8 @@
 /** Everything that is decided before anything is made. */
 import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
-import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { assertRunnable, loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { containerPlatform, type Platform } from '../harness/platform.ts';
 import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
 import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
 import { recall } from './memory.ts';
@@ -25,6 +26,7 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
   if (options.name !== undefined) checkName(options.name);
   const asked = options.runtime === undefined ? null : parseRuntime(options.runtime);
   const descriptor = await loadDescriptor(options.harness, world.env);
+  assertRunnable(descriptor);
   const workspace = await resolveWorkspace({
     flag: options.workspace,
     cwd: world.cwd,
@@ -47,4 +49,9 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
   );
   const configFile = configPath({ path: options.config, env: world.env });
   return { snapshot, configFile, workspace, descriptor, choice, home };
+}
+
+/** The machine that a harness is installed for: a container's own, or this one. */
+export function platformFor({ choice }: Ground): Platform | undefined {
+  return choice.runtime.name === 'devcontainer' ? containerPlatform() : undefined;
 }

@@ -21,6 +21,7 @@ const about = {
   owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
   config: '/etc/wraptool.yaml',
   remotes: {},
+  shared: [],
 };
 
 async function place(t: test.TestContext): Promise<{ XDG_RUNTIME_DIR: string }> {

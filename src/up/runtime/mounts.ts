@@ -36,6 +36,17 @@ export async function workspaceMounts(
   return whole;
 }
 
+/** Folders of the repository outside the workspace; the ones that hold others come first. Errors: workspace_refused. */
+export async function repositoryBeyond(
+  workspace: Owned,
+): Promise<readonly (Identity & { readonly writable: boolean })[]> {
+  const { identities, writable } = await workspaceMounts(workspace, { make: false });
+  const written = new Set(writable.map(({ target }) => target));
+  return identities
+    .filter(({ path }) => path !== workspace.path && !path.startsWith(`${workspace.path}/`))
+    .map((folder) => ({ ...folder, writable: written.has(folder.path) }));
+}
+
 const none: WorkspaceMounts = { readOnly: [], writable: [], readOnlyOver: [], identities: [] };
 
 async function ownRepository(workspace: Owned, dotGit: string, make: boolean): Promise<WorkspaceMounts> {

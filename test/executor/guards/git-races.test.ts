@@ -1,6 +1,6 @@
 /**
  * A process of the workspace swaps two paths with renameat2(RENAME_EXCHANGE) while the guard runs git. Set
- * WRAPTOOL_RACE_TRIES for more tries than the 40 of an ordinary run.
+ * WRAPTOOL_RACE_TRIES for more tries than the 200 of an ordinary run.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -12,7 +12,7 @@ import type { Executor } from '../../../src/executor/types.ts';
 import { needs } from '../../support/real.ts';
 import { git, guarded, makeClone, makePlace, newExecutor, type Place } from './support.ts';
 
-const tries = Number(process.env['WRAPTOOL_RACE_TRIES'] ?? 40);
+const tries = Number(process.env['WRAPTOOL_RACE_TRIES'] ?? 200);
 const secret = 'RACE-SECRET-5b1f';
 
 // Swaps argv[1] and argv[2] at random moments until its input ends.

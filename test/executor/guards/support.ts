@@ -61,11 +61,14 @@ export async function makePlace(t: TestContext | null): Promise<Place> {
 }
 
 export type CallOptions = {
+  /** The place's, where it is not given. */
+  readonly workspace?: string;
   readonly cwd?: string;
   readonly remotes?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly confine?: GuardOptions['confine'];
+  readonly shared?: GuardOptions['shared'];
   readonly binary?: string;
 };
 
@@ -97,7 +100,8 @@ export function guarded(executor: Executor, place: Place, base: CallOptions = {}
       maxConcurrent: 8,
       guard: 'git',
       guardOptions: {
-        workspace: place.workspace,
+        workspace: options.workspace ?? place.workspace,
+        ...(options.shared === undefined ? {} : { shared: options.shared }),
         remotes: options.remotes ?? {},
         stateDir: place.state,
         homeFiles: [],

@@ -1,16 +1,27 @@
 /** The place where git meets the workspace: confined, without network, credentials, or anything else of the host. */
 import { statSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { confinedCommand } from '../../../confine/command.ts';
 import { findProgram } from '../../../confine/program.ts';
 import type { Bind, ConfineSpec } from '../../../confine/types.ts';
-import type { FrozenCall } from '../../types.ts';
+import type { FrozenCall, SharedFolder } from '../../types.ts';
 import type { GuardHost, Step, StepOptions, StepResult } from '../guard.ts';
 import { boxEnvironment, hostEnvironment } from './environment.ts';
-import { Ended } from './refusal.ts';
+import { Ended, Refusal } from './refusal.ts';
 
 const GiB = 1024 ** 3;
 
@@ -36,7 +47,8 @@ export async function openContext(
   host: GuardHost,
   needsFolder: boolean,
 ): Promise<{ context: Context; close(): Promise<void> }> {
-  const { workspace, stateDir, confine } = call.guardOptions;
+  const { workspace, stateDir, confine, shared = [] } = call.guardOptions;
+  await assertUnmoved(shared);
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   const folder = join(stateDir, `call-${randomBytes(8).toString('hex')}`);
   if (needsFolder) {
@@ -56,6 +68,18 @@ export async function openContext(
       if (user !== undefined) await rm(exchange, { recursive: true, force: true });
     },
   };
+}
+
+/** What was judged at the session's start is what is mounted: another session may write in this repository. */
+async function assertUnmoved(shared: readonly SharedFolder[]): Promise<void> {
+  for (const { path, dev, ino } of shared) {
+    const now = await lstat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+      throw error;
+    });
+    if (now === null || String(now.dev) !== dev || String(now.ino) !== ino)
+      throw new Refusal(`'${path}' is not the folder that this session shared when it began`);
+  }
 }
 
 /** No call lasts so long: what is older is of a process that was killed. */
@@ -178,12 +202,16 @@ export function boxStep(context: Context, command: readonly string[], options: B
 
 export function boxSpec(context: Context, env: Readonly<Record<string, string>>): ConfineSpec {
   const { call, user, exchange } = context;
-  const { workspace, covered } = call.guardOptions;
+  const { workspace, shared = [] } = call.guardOptions;
   const same = (path: string): Bind => ({ source: path, target: path });
   const seconds = Math.ceil(call.timeoutMs / 1000) + 5;
   return {
-    readOnly: [...gitFiles(call.binary.path), ...homeFiles(call)],
-    writable: [same(workspace), ...(covered ?? []).map(same)],
+    readOnly: [
+      ...gitFiles(call.binary.path),
+      ...homeFiles(call),
+      ...shared.filter(({ writable }) => !writable).map(({ path }) => same(path)),
+    ],
+    writable: [same(workspace), ...shared.filter(({ writable }) => writable).map(({ path }) => same(path))],
     readOnlyOver: [same(exchange)],
     cwd: call.cwd.realPath,
     env,

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { program } from '../../../confine/program.ts';
 import { spawnConfined } from '../../../confine/spawn.ts';
+import type { SharedFolder } from '../../types.ts';
 import { boxEnvironment } from './environment.ts';
 import { parseUrl } from './remotes.ts';
 
@@ -15,12 +16,18 @@ const GiB = 1024 ** 3;
  *   repository or it does not answer within ten seconds
  * @throws WraptoolError confine_unavailable
  */
-export async function discoverRemotes(workspace: string): Promise<Record<string, string>> {
+export async function discoverRemotes(
+  workspace: string,
+  shared: readonly SharedFolder[] = [],
+): Promise<Record<string, string>> {
   const root = await realpath(workspace);
   const { uid, gid } = statSync(root);
   const confined = await spawnConfined(
     {
-      readOnly: [{ source: root, target: root }],
+      readOnly: [root, ...shared.map((folder) => folder.path)].map((path) => ({
+        source: path,
+        target: path,
+      })),
       writable: [],
       cwd: root,
       env: boxEnvironment({}, '/dev/null'),

@@ -103,9 +103,9 @@ export async function route(
   context: Context,
   remote: Pinned,
 ): Promise<{ url: string; push: string; protocols: string }> {
-  const { workspace, covered } = context.call.guardOptions;
+  const { workspace, shared = [] } = context.call.guardOptions;
   const path = remote.path === null ? null : await resolved(remote.path);
-  const inside = [workspace, ...(covered ?? [])].some(
+  const inside = [workspace, ...shared.map((folder) => folder.path)].some(
     (root) => path !== null && (path === root || path.startsWith(`${root}/`)),
   );
   if (!inside) return { url: remote.url, push: remote.url, protocols: remote.protocol };

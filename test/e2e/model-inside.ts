@@ -61,8 +61,7 @@ export async function startModel(
       : [];
   return {
     requests,
-    until: (what, predicate) =>
-      until(what, async () => (await requests()).find(predicate) ?? null, patience),
+    until: (what, predicate) => until(what, async () => (await requests()).find(predicate) ?? null, patience),
   };
 }
 

@@ -8,16 +8,16 @@ import { startModel, type Model } from '../model-inside.ts';
 import { gitConfig, place, type Place } from '../place.ts';
 import type { Client } from './table.ts';
 
+/** Where an operator's own installations would be: each client is installed once for all tests. */
+export const cacheFolder = process.env['XDG_CACHE_HOME'] ?? path.join(os.homedir(), '.cache');
+
 /** The harness HOME that the sessions of a test use. */
 export const homeName = 'test';
 
-/**
- * A place whose operator passes what the client needs. Each client is installed once for all tests, where an operator's
- * own would be.
- */
+/** A place whose operator passes what the client needs, with the client installed. */
 export async function ready(t: TestContext, client: Client): Promise<Place> {
   const where = await place(t);
-  where.env['XDG_CACHE_HOME'] = process.env['XDG_CACHE_HOME'] ?? path.join(os.homedir(), '.cache');
+  where.env['XDG_CACHE_HOME'] = cacheFolder;
   Object.assign(where.env, client.env);
   await configure(where, client);
   const installed = await where.wraptool(['harness', 'install', client.name]);
@@ -50,7 +50,13 @@ export async function prompted(
   t: TestContext,
   where: Place,
   client: Client,
-  options: { readonly runtime: string; readonly session: string; readonly script: readonly Step[] },
+  options: {
+    readonly runtime: string;
+    readonly session: string;
+    readonly script: readonly Step[];
+    /** Further flags of `up`. */
+    readonly flags?: readonly string[];
+  },
 ): Promise<Ran> {
   const child = where.start([
     'up',
@@ -61,6 +67,7 @@ export async function prompted(
     options.session,
     '--home',
     homeName,
+    ...(options.flags ?? []),
     '--',
     ...client.args,
     ...client.prompt('say what git status says'),

@@ -170,12 +170,21 @@ export const clients: readonly Client[] = [
 
 const inCi: readonly string[] = ['claude', 'codex', 'gemini', 'opencode'];
 
+/** Those that talk to their maker's service alone. */
+const needAccount: readonly string[] = ['amp', 'auggie'];
+
+export function reachable(): readonly string[] {
+  const asked = process.env['WRAPTOOL_CLIENTS'] ?? '';
+  return asked === 'all' ? needAccount : needAccount.filter((name) => asked.split(',').includes(name));
+}
+
 /** The clients that WRAPTOOL_CLIENTS names, `all` of them, or those that CI installs. */
 export function chosen(): readonly Client[] {
   const asked = process.env['WRAPTOOL_CLIENTS'] ?? inCi.join(',');
   if (asked === 'all') return clients;
   const names = asked.split(',');
-  const unknown = names.find((name) => clients.every((client) => client.name !== name));
+  const known = [...clients.map(({ name }) => name), ...needAccount];
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`WRAPTOOL_CLIENTS: there is no client "${unknown}"`);
   return clients.filter(({ name }) => names.includes(name));
 }

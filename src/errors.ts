@@ -49,7 +49,7 @@ export const errorCodes = {
   runtime_unknown: {
     exit: 2,
     summary: 'there is no runtime of that name',
-    mend: 'auto, devcontainer or bubblewrap',
+    mend: 'auto, guix, devcontainer or bubblewrap',
   },
   runtime_unavailable: {
     exit: 1,
@@ -82,6 +82,16 @@ export const errorCodes = {
     mend: '`wraptool down NAME`, or another `--name`',
   },
   session_unknown: { exit: 2, summary: 'there is no session of that name', mend: '`wraptool ps`' },
+  state_damaged: {
+    exit: 1,
+    summary: 'a file of wraptool’s own state is not readable as one',
+    mend: 'look at the file that is named; move it away if it is of no use',
+  },
+  namespace_unknown: {
+    exit: 3,
+    summary: 'there is no live or recorded namespace of that name',
+    mend: '`wraptool restart policy` lists them',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',
@@ -157,6 +167,16 @@ export const errorCodes = {
     exit: 1,
     summary: 'another program keeps changing the file',
     mend: 'close what else writes to it, then try again',
+  },
+  introspect_refused: {
+    exit: 3,
+    summary: 'nothing is known to make that program print its help and do nothing else',
+    mend: 'name what does in `tools.NAME.help_argv`',
+  },
+  introspect_failed: {
+    exit: 1,
+    summary: 'the help of a program could not be read',
+    mend: 'read the reason; `tools.NAME.help_argv` names other arguments',
   },
   machine_refused: {
     exit: 1,

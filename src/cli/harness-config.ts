@@ -1,8 +1,8 @@
 /** `wraptool harness config` and `restore`: our server in the operator's own client config, and out of it again. */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { setEntry } from '../edit/entry.ts';
-import { textOf } from '../edit/file.ts';
+import { peek, textOf } from '../edit/file.ts';
 import { keptFor, type EntryPlace } from '../edit/receipts.ts';
 import { refusalError } from '../edit/refuse.ts';
 import type { Json, Outcome } from '../edit/types.ts';
@@ -172,10 +172,6 @@ function print(place: EntryPlace, value: Json, json: boolean): void {
 }
 
 async function planned(place: EntryPlace, value: Json): Promise<Outcome> {
-  const bytes = await readFile(place.file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  });
-  const text = textOf(bytes);
+  const text = textOf((await peek(place.file)) ?? Buffer.alloc(0));
   return typeof text === 'string' ? setEntry(place.format, text, place.path, value, place.grammar) : text;
 }

@@ -13,6 +13,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   },
   ps: { summary: 'list sessions, and reclaim what dead ones left', load: () => import('./commands/ps.ts') },
   down: { summary: 'end a session', load: () => import('./commands/down.ts') },
+  restart: {
+    summary: 'restart a gateway through its supervisor; judge a command that would kill one',
+    load: () => import('./commands/restart.ts'),
+  },
   init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
   policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
   config: { summary: 'check and explain the config', load: () => import('./commands/config.ts') },
@@ -22,6 +26,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   harness: {
     summary: 'list, install, add and check harnesses, write their config',
     load: () => import('./commands/harness.ts'),
+  },
+  introspect: {
+    summary: 'show the subcommands and flags of a tool’s help',
+    load: () => import('./commands/introspect.ts'),
   },
   scrub: { summary: 'redact secrets in what is read from stdin', load: () => import('./commands/scrub.ts') },
 };

@@ -36,6 +36,7 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
     ),
     requests: { log: input.requests.log === undefined ? places.log : real(input.requests.log) },
     up: { ...input.up, extra_roots: input.up.extra_roots.map(real) },
+    supervisor: input.supervisor,
   };
 }
 
@@ -56,6 +57,7 @@ function resolveTool(
     remotes: tool.remotes ?? {},
     confine: tool.confine ?? 'auto',
     home_files: (tool.home_files ?? []).map(real),
+    help_argv: tool.help_argv ?? null,
   };
 }
 

@@ -235,6 +235,17 @@ const tool = z.strictObject({
     .array(absolute, { error: 'expected a list of paths' })
     .optional()
     .describe('Files of HOME that a confined call may read.'),
+  help_argv: z
+    .array(
+      z
+        .string({ error: 'expected a string' })
+        .refine((value) => value !== '' && !value.includes('\0'), { error: 'expected a string without NUL' }),
+      { error: 'expected a list of arguments' },
+    )
+    .optional()
+    .describe(
+      'The arguments that make the program print its help and do nothing else, where `--help` is not that; `[]`: it is never run for its help.',
+    ),
   grammar: grammar
     .optional()
     .describe('How the CLI reads its arguments; built in for well-known ones, key by key.'),
@@ -370,9 +381,11 @@ export const configSchema = z.strictObject({
   up: z
     .strictObject({
       runtime: z
-        .enum(['auto', 'devcontainer', 'bubblewrap'], { error: 'expected auto, devcontainer or bubblewrap' })
+        .enum(['auto', 'guix', 'devcontainer', 'bubblewrap'], {
+          error: 'expected auto, guix, devcontainer or bubblewrap',
+        })
         .default('auto')
-        .describe('What the harness runs in; `auto` takes the first that works.'),
+        .describe('What the harness runs in; `auto` takes the first that works, in this order.'),
       harness_env: z
         .array(environmentName, { error: 'expected a list of names' })
         .default([])
@@ -384,7 +397,9 @@ export const configSchema = z.strictObject({
       network: z
         .enum(['private', 'host', 'none'], { error: 'expected private, host or none' })
         .default('private')
-        .describe('`private`: own network with outbound connections, the host’s loopback out of reach.'),
+        .describe(
+          '`private`: own network with outbound connections, the host’s loopback out of reach; guix shares the host’s network unless `none`.',
+        ),
       confine_install: z
         .enum(['auto', 'none'], { error: 'expected auto or none' })
         .default('auto')
@@ -395,6 +410,20 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Sessions of `wraptool up`.'),
+  supervisor: z
+    .strictObject({
+      restart: z
+        .enum(['never', 'on-crash'], { error: 'expected never or on-crash' })
+        .default('never')
+        .describe(
+          '`on-crash`: start a gateway again that ended with an error or crashed, with growing pauses; it is unproven then.',
+        ),
+      probe_tool: form('the name of a tool', /^[A-Za-z0-9_.-]{1,128}$/)
+        .default('wraptool_discover')
+        .describe('The tool that a probe inside the runtime has to call before a gateway counts as clean.'),
+    })
+    .prefault({})
+    .describe('What owns a session’s gateway.'),
 });
 
 /** The file’s content, defaults applied, text forms not yet read. */

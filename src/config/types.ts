@@ -15,6 +15,8 @@ export type ToolConfig = {
   readonly remotes: Readonly<Record<string, string>>;
   readonly confine: 'auto' | 'none';
   readonly home_files: readonly string[];
+  /** Null: what is known of the program, else `--help`. Empty: never run for its help. */
+  readonly help_argv: readonly string[] | null;
 };
 
 /** An upstream MCP server, over stdio. */
@@ -57,6 +59,7 @@ export type Config = {
     readonly harness_env: readonly string[];
     readonly extra_roots: readonly string[];
   };
+  readonly supervisor: Readonly<ConfigInput['supervisor']>;
 };
 
 /** One frozen value per load; a call holds the snapshot that it began with. */

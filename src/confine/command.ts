@@ -1,17 +1,11 @@
-import { lstatSync } from 'node:fs';
 import { WraptoolError } from '../errors.ts';
-import { checkPaths } from './paths.ts';
+import { argsFd, networkFd, resolverFd, seccompFd, statusFd } from './fds.ts';
+import { checkPaths, groupShares } from './paths.ts';
 import { program, systemPath } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
 import { stage } from './stage.ts';
 import { baseSystem } from './system.ts';
 import type { ConfinedCommand, ConfineSpec } from './types.ts';
-
-const argsFd = 3;
-const seccompFd = 4;
-const resolverFd = 5;
-const statusFd = 6;
-const networkFd = 7;
 
 /** Address of the resolver inside a private network, for both helpers. */
 export const privateResolver = '10.0.2.3';
@@ -72,14 +66,6 @@ export function confinedCommand(
     ...(options.status === true ? { statusFd } : {}),
     ...(spec.network === 'private' ? { networkFd } : {}),
   };
-}
-
-/** Whether the operator has given a folder, or the repository in it, to a group: its new folders then are the group's too. */
-function groupShares(folder: string): boolean {
-  return [folder, `${folder}/.git`].some((path) => {
-    const stats = lstatSync(path, { throwIfNoEntry: false });
-    return stats?.isDirectory() === true && (stats.mode & 0o2000) !== 0;
-  });
 }
 
 function environmentArgs(env: Readonly<Record<string, string>>): Buffer {

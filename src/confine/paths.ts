@@ -8,7 +8,9 @@ import type { Bind, ConfineSpec } from './types.ts';
  * a link that an agent left in a writable folder would show, or make a mount point in, a place of the host.
  * Throws workspace_refused for such a link and internal for a path that is not absolute and normal.
  */
-export function checkPaths(spec: ConfineSpec): void {
+export function checkPaths(
+  spec: Pick<ConfineSpec, 'readOnly' | 'writable' | 'readOnlyOver' | 'links' | 'cwd'>,
+): void {
   const over = spec.readOnlyOver ?? [];
   const links = spec.links ?? [];
   for (const bind of [...spec.readOnly, ...spec.writable, ...over]) {
@@ -55,4 +57,12 @@ function refuseLinks(from: string, to: string): void {
       hint: 'remove the link; it lies in a folder that confined programs can write to',
     });
   }
+}
+
+/** Whether the operator has given a folder, or the repository in it, to a group: its new folders then are the group's too. */
+export function groupShares(folder: string): boolean {
+  return [folder, `${folder}/.git`].some((path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats?.isDirectory() === true && (stats.mode & 0o2000) !== 0;
+  });
 }

@@ -2,7 +2,11 @@ import { accessSync, constants } from 'node:fs';
 import { WraptoolError } from '../errors.ts';
 
 /** Only folders that belong to the system: the caller's PATH may name a folder of the workspace. */
-const folders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const folders = [
+  ...['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'],
+  // Guix System has its programs nowhere else.
+  ...['/run/current-system/profile/sbin', '/run/current-system/profile/bin'],
+];
 
 /** PATH of every launcher and of nothing confined. */
 export const systemPath = folders.join(':');

@@ -45,9 +45,13 @@ export async function spawnConfined(
   command: readonly string[],
   options: SpawnOptions,
 ): Promise<Confined> {
+  return spawnBuilt(confinedCommand(spec, command, { status: true }), options);
+}
+
+/** Starts what this folder has built, with a status. */
+export async function spawnBuilt(built: ConfinedCommand, options: SpawnOptions): Promise<Confined> {
   if (!isMainThread)
     throw new WraptoolError('internal', 'confined processes must be started from the main thread');
-  const built = confinedCommand(spec, command, { status: true });
   const child = spawn(built.file, built.args, {
     stdio: stdio(built, options.stdio),
     env: built.env,

@@ -1,4 +1,5 @@
 import { lstatSync, readlinkSync } from 'node:fs';
+import type { Bind } from './types.ts';
 
 /** What every program needs of the host's /etc, and nothing with a secret in it (no ssl/private, no shadow). */
 const etc = [
@@ -92,6 +93,19 @@ function maskedProc(): string[] {
     ]),
     ...there(procNothing).flatMap((path) => ['--ro-bind', '/dev/null', path]),
   ];
+}
+
+/**
+ * What must be mounted read-only over /proc for uid 0 in a sandbox that another program makes: itself, or nothing in its
+ * place.
+ */
+export function procMasks(): readonly Bind[] {
+  const over = (names: readonly string[], source: (path: string) => string): Bind[] =>
+    names
+      .map((name) => `/proc/${name}`)
+      .filter(present)
+      .map((path) => ({ source: source(path), target: path }));
+  return [...over([...procReadOnly, ...procEmpty], (path) => path), ...over(procNothing, () => '/dev/null')];
 }
 
 function present(path: string): boolean {

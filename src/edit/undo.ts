@@ -6,7 +6,7 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { missingContainers, removeEntry, setEntry } from './entry.ts';
-import { resolveTarget, textOf, updateFile, type Verdict } from './file.ts';
+import { peek, resolveTarget, textOf, updateFile, type Verdict } from './file.ts';
 import { takeClaim, unlinkIfThere, type Disk } from './lock.ts';
 import {
   backupFile,
@@ -39,10 +39,7 @@ export async function previewRestore(place: EntryPlace, folder: string, disk: Di
   const real = { ...place, file: await resolveTarget(place.file, disk) };
   const receipt = await readReceipt(real, folder, disk);
   if (receipt === null) return { ok: true, done: 'nothing' };
-  const bytes = await disk.readFile(real.file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const bytes = await peek(real.file, disk);
   return (await takeBack(real, receipt, bytes, folder, disk))[1];
 }
 

@@ -14,6 +14,7 @@ import { discover } from './discover.ts';
 import { fitToClient } from './fit.ts';
 import { findTool } from './offered.ts';
 import { finishCall, logDecided, logReceived } from './records.ts';
+import type { HelpReader } from './help.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
@@ -28,8 +29,12 @@ export type Stages = {
   readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
+  readonly help: HelpReader;
   readonly fault: (error: unknown) => void;
 };
+
+/** How long `wraptool_discover` waits for programs to print their help; the next answer has what came later. */
+const discoverPatienceMs = 5000;
 
 type Args = Readonly<Record<string, unknown>>;
 type Call = {
@@ -106,7 +111,8 @@ async function ownTool(
   name: string,
   { args, caller, options }: Call,
 ): Promise<ToolResult> {
-  if (name === 'wraptool_discover') return discover(active.snapshot, stages.upstreams.status(), active.scrub);
+  if (name === 'wraptool_discover')
+    return discover(active, stages.help.within(active, discoverPatienceMs), stages.upstreams.status());
   const request = readRequest(args);
   if (typeof request === 'string')
     return errorResult(`DENIED: the request is malformed: ${request}`, {

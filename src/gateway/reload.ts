@@ -14,6 +14,8 @@ export type Reloading = {
   /** The one reference that is replaced; a call holds the value that it began with. */
   readonly current: { active: Active };
   readonly around: Surroundings;
+  /** Adds what the programs say of themselves to the tools. */
+  readonly describe: (active: Active) => Promise<Active>;
   readonly reconfigure: (servers: Config['mcp_servers']) => void;
   /** The running config is another one. */
   readonly swapped: () => void;
@@ -47,14 +49,14 @@ export async function reload(reloading: Reloading): Promise<void> {
 }
 
 async function prepare(
-  { load, check, around }: Reloading,
+  { load, check, around, describe }: Reloading,
   running: Snapshot,
 ): Promise<{ active: Active; waiting: readonly string[] }> {
   const next = await load();
   const { apply, waiting } = planReload(running.config, next.config);
   const snapshot = Object.freeze({ ...next, config: apply });
   await check(snapshot);
-  return { active: await activate(snapshot, around), waiting };
+  return { active: await describe(await activate(snapshot, around)), waiting };
 }
 
 /** A log that can't be written refuses calls by itself; a tighter policy must not wait for it. */

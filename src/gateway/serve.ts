@@ -12,7 +12,9 @@ import { openLog, type Log } from '../log/append.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
 import { activate, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
+import { createDescribing, type Describing } from './described.ts';
 import { handleCall, type Stages } from './handle-call.ts';
+import { createHelpReader } from './help.ts';
 import { createOffered, type Offered } from './offered.ts';
 import { createPeers } from './peer.ts';
 import { reload } from './reload.ts';
@@ -86,7 +88,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await rm(runDir, { recursive: true, force: true });
     await stages.executor.close();
   };
-  const listening = await open(options, createCore(stages, offered, voice), end);
+  const described = createDescribing(current, stages.help, offered);
+  const listening = await open(options, createCore(stages, offered, described, voice), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
   log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash() } });
   const watch = watchConfig({
@@ -99,6 +102,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         check,
         current,
         around,
+        describe: (active) => described.again(active),
         reconfigure: (servers) => upstreams.reconfigure(servers),
         swapped: () => offered.announce(),
         log,
@@ -142,7 +146,7 @@ async function open(options: ServeOptions, core: Core, end: () => Promise<void>)
 }
 
 function assemble(
-  { mode, spawner, fault }: ServeOptions,
+  { mode, spawner, env, fault }: ServeOptions,
   current: { readonly active: Active },
   log: Log,
   upstreams: Upstreams,
@@ -154,6 +158,7 @@ function assemble(
     executor: createExecutor({ spawner, scrub, guards: { git: gitGuard } }),
     upstreams,
     repeats: createRepeats(log.dir),
+    help: createHelpReader({ spawner, env, fault }),
     requests: createRequestBook(log, mode.kind === 'session' ? mode.session.name : null),
     fault,
   };
@@ -195,10 +200,11 @@ function doors({ mode, snapshot }: ServeOptions) {
   return { tcp, socket: socket === null ? null : { path: socket } };
 }
 
-function createCore(stages: Stages, offered: Offered, voice: Voice): Core {
+function createCore(stages: Stages, offered: Offered, described: Describing, voice: Voice): Core {
   let listed = false;
   return {
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
+    ready: () => described.first(),
     listTools: (caller) => {
       // Once: a client may ask as often as it likes.
       if (caller !== undefined && !listed) voice.note(listedBy(caller.client));

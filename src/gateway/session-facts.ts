@@ -11,7 +11,9 @@ const schema = z.object({
   roots: z.array(z.string()).min(1),
   owner: z.object({ uid: z.number(), gid: z.number() }),
   remotes: z.record(z.string(), z.string()),
-  shared: z.array(z.object({ path: z.string(), dev: z.string(), ino: z.string(), writable: z.boolean() })),
+  shared: z
+    .array(z.object({ path: z.string(), dev: z.string(), ino: z.string(), writable: z.boolean() }))
+    .default([]),
 });
 
 export type SessionFacts = z.infer<typeof schema> & { readonly dir: string; readonly socket: string };

@@ -1,7 +1,11 @@
 /** One HTTP exchange with the gateway, and what its failure proves. */
-import * as http from 'node:http';
+import type * as http from 'node:http';
+import { createRequire } from 'node:module';
 import { createEventReader } from './events.ts';
 import type { Target } from './options.ts';
+
+// Not imported: an import of node:http loads all of fetch and WebSocket with it, 40 ms of a start.
+const { request } = createRequire(import.meta.url)('node:http') as typeof http;
 
 export type Message = {
   readonly jsonrpc?: string;
@@ -76,7 +80,7 @@ function respond(
 ): Promise<http.IncomingMessage> {
   return new Promise((resolve, reject) => {
     // A connection of its own for each message: one that is refused proves that nothing was sent.
-    const req = http.request({
+    const req = request({
       ...target,
       method,
       agent: false,

@@ -22,11 +22,11 @@ export function parseRuntime(word: string): RuntimeName | 'auto' {
 export async function chooseRuntime(
   asked: RuntimeName | 'auto',
   last: string | undefined,
-  baseImage: string,
+  about: { readonly baseImage: string; readonly workspace: string },
 ): Promise<Choice> {
   if (asked !== 'auto') {
     const runtime = createRuntime(asked);
-    const found = await runtime.available({ baseImage });
+    const found = await runtime.available(about);
     if (found.ok) return { runtime, why: 'asked for' };
     throw new WraptoolError(
       'runtime_unavailable',
@@ -39,7 +39,7 @@ export async function chooseRuntime(
   for (const [index, name] of runtimeNames.entries()) {
     if (floor >= 0 && index > floor) break;
     const runtime = createRuntime(name);
-    const found = await runtime.available({ baseImage });
+    const found = await runtime.available(about);
     if (found.ok) return { runtime, why: passed.length === 0 ? 'the first that works' : passed.join('; ') };
     passed.push(`${name}: ${found.reason}`);
   }
@@ -52,6 +52,6 @@ export async function chooseRuntime(
       },
     );
   throw new WraptoolError('runtime_unavailable', `no runtime works here (${passed.join('; ')})`, {
-    hint: 'install bubblewrap ("apt-get install bubblewrap slirp4netns") or Docker',
+    hint: 'install bubblewrap ("apt-get install bubblewrap slirp4netns"), Docker or Guix',
   });
 }

@@ -42,16 +42,15 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
     [sessionsDir(world.env), stateDir(world.env), cacheDir(world.env)],
   );
   const last = (await recall(world.env, workspace.path)).runtime;
-  const choice = await chooseRuntime(
-    asked ?? parseRuntime(snapshot.config.up.runtime),
-    last,
-    snapshot.config.up.base_image,
-  );
+  const choice = await chooseRuntime(asked ?? parseRuntime(snapshot.config.up.runtime), last, {
+    baseImage: snapshot.config.up.base_image,
+    workspace: workspace.path,
+  });
   const configFile = configPath({ path: options.config, env: world.env });
   return { snapshot, configFile, workspace, descriptor, choice, home };
 }
 
-/** The machine that a harness is installed for: a container's own, or this one. */
+/** The machine that a harness is installed for: a container's, which brings a C library of its own, or this one. */
 export function platformFor({ choice }: Ground): Platform | undefined {
-  return choice.runtime.name === 'devcontainer' ? containerPlatform() : undefined;
+  return choice.runtime.name === 'bubblewrap' ? undefined : containerPlatform();
 }

@@ -210,12 +210,12 @@ void describe('refused', () => {
 
   test('all problems are reported at once, in the order of the file', () => {
     assert.deepEqual(
-      refusal('version: 2\nmcp: { expose: bth, allowed_cwd_rots: [] }\nup: { runtime: guix }\n'),
+      refusal('version: 2\nmcp: { expose: bth, allowed_cwd_rots: [] }\nup: { runtime: podman }\n'),
       [
         'c.yaml:1:10 version: expected 1, found 2',
         'c.yaml:2:16 mcp.expose: expected tools, run or both, found "bth" (did you mean "both"?)',
         'c.yaml:2:21 mcp.allowed_cwd_rots: unknown key (did you mean "allowed_cwd_roots"?)',
-        'c.yaml:3:16 up.runtime: expected auto, devcontainer or bubblewrap, found "guix"',
+        'c.yaml:3:16 up.runtime: expected auto, guix, devcontainer or bubblewrap, found "podman"',
       ],
     );
   });
@@ -314,6 +314,7 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
         vcs: {
           binary: '/usr/bin/git',
@@ -326,6 +327,7 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
       },
       mcp_servers: {},
@@ -338,6 +340,7 @@ void describe('accepted', () => {
         confine_install: 'auto',
         base_image: 'mcr.microsoft.com/devcontainers/base:bookworm',
       },
+      supervisor: { restart: 'never', probe_tool: 'wraptool_discover' },
     });
   });
   test('an upstream server, and what is assumed of it', () => {

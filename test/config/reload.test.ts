@@ -26,6 +26,7 @@ const running: Config = {
     confine_install: 'auto',
     base_image: 'debian:12',
   },
+  supervisor: { restart: 'never', probe_tool: 'wraptool_discover' },
 } as Config;
 
 const withAdmin = (config: Config, host: string) =>

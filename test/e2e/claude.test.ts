@@ -9,6 +9,8 @@ import os from 'node:os';
 import path from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { RuntimeName } from '../../src/up/runtime/runtime.ts';
+import { pathWithGuix } from '../support/guix.ts';
 import { needs, type Part } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { modelUrl, patience, startModel } from './model-inside.ts';
@@ -23,7 +25,8 @@ Allowed flags for 'git push': --set-upstream
 
 To request this capability, call the 'wraptool_request_capability' tool.`;
 
-const runtimes: readonly { name: 'bubblewrap' | 'devcontainer'; parts: readonly Part[] }[] = [
+const runtimes: readonly { name: RuntimeName; parts: readonly Part[] }[] = [
+  { name: 'guix', parts: ['guix'] },
   { name: 'bubblewrap', parts: ['bubblewrap'] },
   { name: 'devcontainer', parts: ['docker'] },
 ];
@@ -31,6 +34,7 @@ const runtimes: readonly { name: 'bubblewrap' | 'devcontainer'; parts: readonly 
 /** Claude Code is installed once for all tests, where an operator's own would be. */
 async function ready(t: TestContext): Promise<Place> {
   const where = await place(t);
+  where.env['PATH'] = pathWithGuix(where.env['PATH']);
   where.env['XDG_CACHE_HOME'] = process.env['XDG_CACHE_HOME'] ?? path.join(os.homedir(), '.cache');
   await where.writeConfig(
     `${gitConfig}up:\n  base_image: wraptool-test-base\n  network: none\n  harness_env: [ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ENABLE_TOOL_SEARCH]\n`,

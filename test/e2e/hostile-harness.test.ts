@@ -6,17 +6,20 @@ import path from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
 import { gitConfig, place, type Place } from './place.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const runtimes = [
+  { name: 'guix', part: 'guix' },
   { name: 'bubblewrap', part: 'bubblewrap' },
   { name: 'devcontainer', part: 'docker' },
 ] as const;
 
 async function ready(t: test.TestContext): Promise<Place> {
   const where = await place(t);
+  where.env['PATH'] = pathWithGuix(where.env['PATH']);
   await where.writeConfig(`${gitConfig}up: { base_image: wraptool-test-base, network: none }\n`);
   return where;
 }

@@ -56,7 +56,8 @@ export async function startModel(
     existsSync(record)
       ? (await readFile(record, 'utf8'))
           .split('\n')
-          .filter(Boolean)
+          // After the last end of a line stands nothing, or a line that is still being written.
+          .slice(0, -1)
           .map((line) => JSON.parse(line) as Recorded)
       : [];
   return {

@@ -9,11 +9,13 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
+import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
 import { finish, gitConfig, place, until, type Place } from './place.ts';
 
 const deaths = Number(process.env['WRAPTOOL_DEATHS'] ?? '4');
 const runtimes = [
+  { name: 'guix', part: 'guix', network: 'none' },
   { name: 'bubblewrap', part: 'bubblewrap', network: 'private' },
   { name: 'bubblewrap', part: 'bubblewrap', network: 'none' },
   { name: 'devcontainer', part: 'docker', network: 'none' },
@@ -67,6 +69,7 @@ for (const { name: runtime, part, network } of runtimes)
     needs(part, ...(network === 'private' ? (['network-private'] as const) : [])),
     async (t) => {
       const where = await place(t);
+      where.env['PATH'] = pathWithGuix(where.env['PATH']);
       await where.writeConfig(`${gitConfig}up: { base_image: wraptool-test-base, network: ${network} }\n`);
       const args = ['up', 'shell', '--runtime', runtime, '--', '-c', 'echo harness-is-ready; exec sleep 600'];
       let whole = 0;

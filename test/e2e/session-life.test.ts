@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
+import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
 import { finish, gitConfig, place, seen, until, type Place } from './place.ts';
 
@@ -13,12 +14,14 @@ type State = {
 };
 
 const runtimes = [
+  { name: 'guix', part: 'guix' },
   { name: 'bubblewrap', part: 'bubblewrap' },
   { name: 'devcontainer', part: 'docker' },
 ] as const;
 
 async function ready(t: test.TestContext): Promise<Place> {
   const where = await place(t);
+  where.env['PATH'] = pathWithGuix(where.env['PATH']);
   await where.writeConfig(`${gitConfig}up: { base_image: wraptool-test-base, network: none }\n`);
   return where;
 }

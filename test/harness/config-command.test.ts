@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -266,6 +266,27 @@ describe('harness config leaves alone', () => {
       const said = await where.cli.wraptool('harness', 'config', 'claude', ...argv, '--json');
       assert.deepEqual([said.code, error(said).code, error(said).message], [2, 'usage', message]);
       assert.equal(existsSync(where.file('.claude.json')), false);
+    });
+
+  for (const argv of [[], ['--dry-run']])
+    test(`what is no file, at once, ${argv.join() || 'and writes nothing'}`, async () => {
+      const where = place();
+      execFileSync('mkfifo', [where.file('fifo')]);
+      for (const file of ['fifo', '.']) {
+        const words = [
+          'harness',
+          'config',
+          'claude',
+          '--file',
+          where.file(file),
+          '--entry',
+          '{}',
+          '--json',
+          ...argv,
+        ];
+        const said = await where.cli.wraptool(...words);
+        assert.deepEqual([said.code, error(said).code], [1, 'edit_failed'], said.stdout);
+      }
     });
 
   test('clients of which no config is known', async () => {

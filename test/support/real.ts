@@ -5,6 +5,7 @@
  *   test('…', needs('docker'), async () => { … });
  */
 import { spawnSync } from 'node:child_process';
+import { pathWithGuix } from './guix.ts';
 
 /** null: it is there. Otherwise the reason why not. */
 type Probe = () => string | null;
@@ -20,6 +21,10 @@ const probes = {
     root() === null
       ? (runs('slirp4netns', ['--version']) ?? runs('unshare', ['--net', 'true']))
       : runs('pasta', ['--config-net', '--', 'true']),
+  /** A real guix, or what the stand-in for it needs; and bubblewrap, which ties both to wraptool. */
+  guix: () =>
+    runs('guix', ['shell', '--container', '--no-cwd', 'bash', 'tini', '--', 'tini', '--', 'true'], 120_000) ??
+    runs('bwrap', ['--version']),
   docker: () => runs('docker', ['info', '--format', '{{.ServerVersion}}'], 20_000),
   tmux: () => runs('tmux', ['-V']),
   chromium: () => runs('chromium', ['--version'], 20_000),
@@ -36,7 +41,13 @@ const probes = {
 export type Part = keyof typeof probes;
 
 function runs(file: string, args: readonly string[], timeout = 10_000): string | null {
-  const { error, status, signal, stderr } = spawnSync(file, args, { encoding: 'utf8', timeout, cwd: '/' });
+  const env = { ...process.env, PATH: pathWithGuix(process.env['PATH']) };
+  const { error, status, signal, stderr } = spawnSync(file, args, {
+    encoding: 'utf8',
+    timeout,
+    cwd: '/',
+    env,
+  });
   if (error !== undefined)
     return `${file} does not run: ${(error as NodeJS.ErrnoException).code ?? error.message}`;
   if (status === 0) return null;

@@ -17,7 +17,7 @@ export function register(program: Command): void {
     .description('run a harness in a container, wired to its gateway')
     .argument('<harness>', 'claude, shell, or a descriptor of your own')
     .argument('[args...]', 'arguments of the harness, after --')
-    .option('--runtime <name>', 'auto, devcontainer or bubblewrap')
+    .option('--runtime <name>', 'auto, guix, devcontainer or bubblewrap')
     .option('--workspace <dir>', 'default: the top of the git work tree, else the current folder')
     .option('--name <name>', 'name of the session')
     .option('--home <name>', 'a harness home shared by several workspaces')

@@ -47,6 +47,7 @@ export async function answer(
     case 'ping':
       return {};
     case 'tools/list':
+      await core.ready();
       return { tools: core.listTools(caller) };
     case 'tools/call':
       return callTool(core, caller, request.params, running);

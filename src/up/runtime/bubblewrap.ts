@@ -1,32 +1,30 @@
 /** A session in bubblewrap: one sandbox, held open by a small program of ours that starts everything else in it. */
-import type { Duplex } from 'node:stream';
 import { isatty } from 'node:tty';
-import { fileURLToPath } from 'node:url';
 import { confinementAvailable } from '../../confine/available.ts';
 import { confinedCommand } from '../../confine/command.ts';
-import { spawnConfined, type Confined } from '../../confine/spawn.ts';
+import { spawnConfined } from '../../confine/spawn.ts';
 import type { Availability, ConfineSpec } from '../../confine/types.ts';
-import { WraptoolError } from '../../errors.ts';
-import { attachTerminal, touchesTerminal } from '../attach.ts';
-import { HolderClient } from './holder-client.ts';
+import { touchesTerminal } from '../attach.ts';
+import {
+  connectHolder,
+  heldSession,
+  holderCommand,
+  holderFd,
+  holderFolder,
+  holderInside,
+  proveMounts,
+} from './held.ts';
 import { orphans } from './orphans.ts';
 import { maskedEnv } from './mask.ts';
-import { identity, workspaceMounts, type Identity, type WorkspaceMounts } from './mounts.ts';
+import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
 import {
   inside,
   type Description,
   type LaunchSpec,
   type Progress,
-  type Running,
   type Runtime,
   type Started,
-  type Stdio,
 } from './runtime.ts';
-
-const holderFolder = fileURLToPath(new URL('./holder', import.meta.url));
-const holderInside = '/opt/wraptool/holder';
-/** The holder's socket inside; below are confine's own. */
-const holderFd = 9;
 
 export class Bubblewrap implements Runtime {
   readonly name = 'bubblewrap';
@@ -58,12 +56,13 @@ export class Bubblewrap implements Runtime {
     signal.addEventListener('abort', abort, { once: true });
     try {
       sandbox.child.stderr?.on('data', (bytes: Buffer) => process.stderr.write(bytes));
-      const holder = connect(sandbox);
+      const holder = connectHolder(sandbox);
       await proveMounts(holder, [
         ...workspace.identities,
         { ...(await identity(spec.home)), path: inside.home },
       ]);
-      return started(spec, confine, sandbox, holder);
+      const facts = { pid: sandbox.child.pid ?? 0 };
+      return heldSession(spec, { terminal: confine.terminal, facts, stop: sandbox.stop }, holder);
     } catch (error) {
       await sandbox.stop();
       signal.throwIfAborted();
@@ -85,77 +84,6 @@ export class Bubblewrap implements Runtime {
     }
     return lines;
   }
-}
-
-function started(spec: LaunchSpec, confine: ConfineSpec, sandbox: Confined, holder: HolderClient): Started {
-  const start = (
-    command: readonly string[],
-    stdio: Stdio,
-    options: { env?: Readonly<Record<string, string>>; cwd?: string },
-  ): Running => {
-    const inherit = stdio === 'inherit';
-    const request = {
-      command,
-      env: options.env ?? spec.env,
-      cwd: options.cwd ?? spec.workspace.path,
-      detached: !(inherit && confine.terminal),
-    };
-    const running = holder.start(request, inherit ? besideTerminal() : stdio);
-    return inherit ? attached(running, confine.terminal) : running;
-  };
-  return {
-    facts: { pid: sandbox.child.pid ?? 0 },
-    run: async (stdio) => start(spec.command, stdio, {}),
-    exec: async (command, stdio, options) => start(command, stdio, options ?? {}),
-    stop: async () => {
-      holder.expectEnd();
-      await sandbox.stop();
-    },
-  };
-}
-
-/** On a shared terminal the kernel signals the harness itself; without one an interrupt only reaches this process. */
-function attached(running: Running, terminal: boolean): Running {
-  const fault = Promise.withResolvers<never>();
-  const attachment = attachTerminal(
-    terminal
-      ? { raw: false }
-      : { raw: false, onSignal: (name) => void running.kill(name).catch(fault.reject) },
-  );
-  return {
-    ...running,
-    exit: Promise.race([running.exit, fault.promise]).finally(() => attachment.release()),
-  };
-}
-
-/** The operator's own streams, but for those that are a terminal. */
-function besideTerminal(): Parameters<HolderClient['start']>[1] {
-  return {
-    stdin: isatty(0) ? undefined : process.stdin,
-    stdout: isatty(1) ? undefined : process.stdout,
-    stderr: isatty(2) ? undefined : process.stderr,
-  };
-}
-
-function connect(sandbox: Confined): HolderClient {
-  const holder = new HolderClient((sandbox.child.stdio as readonly unknown[])[holderFd] as Duplex);
-  sandbox.exit.then(
-    (code) => holder.over(new Error(`its first program ended with ${code}`)),
-    (error: unknown) => holder.over(error),
-  );
-  return holder;
-}
-
-async function proveMounts(holder: HolderClient, folders: readonly Identity[]): Promise<void> {
-  const bad = await holder.verify(folders);
-  if (bad === null) return;
-  throw new WraptoolError(
-    'runtime_failed',
-    `another folder is mounted at '${bad}' than the one that was looked at`,
-    {
-      hint: 'something changes the workspace right now; end it and try again',
-    },
-  );
 }
 
 function confineSpec(spec: LaunchSpec, workspace: WorkspaceMounts): ConfineSpec {
@@ -181,11 +109,6 @@ function confineSpec(spec: LaunchSpec, workspace: WorkspaceMounts): ConfineSpec 
     nestedSandboxes: (foreign ? uid : process.getuid?.()) !== 0,
     ...(foreign ? { user: { uid, gid } } : {}),
   };
-}
-
-function holderCommand(): readonly string[] {
-  const program = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js';
-  return [inside.node, `${holderInside}/${program}`, String(holderFd)];
 }
 
 type Slot = 'inherit' | 'ignore' | 'pipe';

@@ -27,7 +27,8 @@ export async function withVariable(assignment: string): Promise<readonly number[
 const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
 
 async function isOurs(pid: number): Promise<boolean> {
-  return (await stat(`/proc/${pid}`)).uid === process.getuid?.();
+  // Root starts sandboxes as the owners of workspaces.
+  return process.getuid?.() === 0 || (await stat(`/proc/${pid}`)).uid === process.getuid?.();
 }
 
 async function isOrphan(pid: number, session: string): Promise<boolean> {

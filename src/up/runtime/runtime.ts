@@ -1,8 +1,9 @@
 /** What the harness runs in. Three implementations, one interface; `up` knows no other. */
 import type { Availability, Bind } from '../../confine/types.ts';
 
-export type RuntimeName = 'bubblewrap' | 'devcontainer';
-export const runtimeNames: readonly RuntimeName[] = ['devcontainer', 'bubblewrap'];
+export type RuntimeName = 'guix' | 'devcontainer' | 'bubblewrap';
+/** In the order in which `auto` tries them. */
+export const runtimeNames: readonly RuntimeName[] = ['guix', 'devcontainer', 'bubblewrap'];
 
 /** Paths inside every runtime. */
 export const inside = {
@@ -78,8 +79,8 @@ export interface Started {
 
 export interface Runtime {
   readonly name: RuntimeName;
-  /** `baseImage`: what a Dev Container would be built from; others ignore it. */
-  available(options: { baseImage: string }): Promise<Availability>;
+  /** `baseImage`: what a Dev Container would be built from. `workspace`: no program of it is ever taken for the system's. */
+  available(options: { baseImage: string; workspace?: string }): Promise<Availability>;
   describe(spec: LaunchSpec): Promise<Description>;
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;

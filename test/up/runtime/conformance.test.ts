@@ -16,6 +16,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
+import { certificateEnv } from '../../../src/up/runtime/guix-command.ts';
 import {
   inside,
   runtimeNames,
@@ -23,12 +24,17 @@ import {
   type RuntimeName,
   type Started,
 } from '../../../src/up/runtime/runtime.ts';
+import { provideGuix } from '../../support/guix.ts';
 import { ensureTestImage } from '../../support/image.ts';
 import { needs, type Part } from '../../support/real.ts';
 import { until } from '../../support/until.ts';
 import { exec, git, ready, Rig, sh } from './rig.ts';
 
-const part: Record<RuntimeName, Part> = { bubblewrap: 'bubblewrap', devcontainer: 'docker' };
+const part: Record<RuntimeName, Part> = {
+  guix: 'guix',
+  bubblewrap: 'bubblewrap',
+  devcontainer: 'docker',
+};
 const root = process.getuid?.() === 0;
 /** As root the workspace belongs to somebody else; the session must run as that user. */
 const owner = root ? 1500 : process.getuid!();
@@ -38,8 +44,12 @@ const signals = [
   ['SIGTERM', 143],
   ['SIGINT', 130],
   ['SIGHUP', 129],
+  ['SIGQUIT', 131],
   ['SIGKILL', 137],
 ] as const;
+
+/** Where programs of the runtime look for certificates. */
+const ownEnv = (runtime: RuntimeName): object => (runtime === 'guix' ? certificateEnv : {});
 
 /** A shell that waits for a child; each is past the moment in which a shell loses an interrupt. */
 const waiting = `${inside.node} -e 'console.log("ready"); setInterval(() => {}, 1e6)'; sleep 1000`;
@@ -53,6 +63,7 @@ for (const runtime of runtimeNames) {
 
     before(async () => {
       if (runtime === 'devcontainer') ensureTestImage();
+      if (runtime === 'guix') provideGuix();
       process.env['WRAPTOOL_TEST_CANARY'] = 'canary';
       rig = new Rig({
         runtime,
@@ -97,7 +108,7 @@ for (const runtime of runtimeNames) {
           .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
       );
       for (const own of ['PWD', 'HOSTNAME', 'SHLVL', '_', 'OLDPWD']) seen.delete(own);
-      assert.deepEqual(Object.fromEntries(seen), rig.spec.env);
+      assert.deepEqual(Object.fromEntries(seen), { ...ownEnv(runtime), ...rig.spec.env });
     });
 
     test('exec takes an environment and a folder of its own', async () => {
@@ -125,14 +136,16 @@ for (const runtime of runtimeNames) {
     });
 
     test('no process inside has a capability, and none can get one', async () => {
+      // guix leaves the bounding set of its own user namespace; without new privileges it gives nothing.
+      const bounding = runtime === 'guix' ? '' : '|CapBnd';
       const { out } = await sh(
         started,
-        'grep -hE "^(CapEff|CapPrm|CapBnd|CapAmb|NoNewPrivs)" /proc/self/status',
+        `grep -hE "^(CapEff|CapPrm|CapAmb|NoNewPrivs${bounding})" /proc/self/status`,
       );
       const none = '0000000000000000';
       assert.equal(
         out,
-        `CapPrm:\t${none}\nCapEff:\t${none}\nCapBnd:\t${none}\nCapAmb:\t${none}\nNoNewPrivs:\t1\n`,
+        `CapPrm:\t${none}\nCapEff:\t${none}\n${runtime === 'guix' ? '' : `CapBnd:\t${none}\n`}CapAmb:\t${none}\nNoNewPrivs:\t1\n`,
       );
     });
 
@@ -320,9 +333,13 @@ for (const runtime of runtimeNames) {
   describe(`${runtime}, sessions of their own`, { timeout: 600_000, ...needs(part[runtime]) }, () => {
     before(() => {
       if (runtime === 'devcontainer') ensureTestImage();
+      if (runtime === 'guix') provideGuix();
     });
 
-    test('a private network does not reach the host’s loopback', needs('network-private'), async (t) => {
+    // guix shares the host's network, see guix.test.ts.
+    const privateNetwork =
+      runtime === 'guix' ? { skip: 'guix has no private network' } : needs('network-private');
+    test('a private network does not reach the host’s loopback', privateNetwork, async (t) => {
       const server = createTcp((socket) => socket.end('host'));
       server.listen(0, '127.0.0.1');
       await until('the server listens', () => server.listening);

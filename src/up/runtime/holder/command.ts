@@ -1,7 +1,7 @@
 /** One command inside, on the holder's own streams or on frames. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import type { Start } from './frames.ts';
@@ -21,13 +21,15 @@ export class Command {
   readonly #child: ChildProcess;
   readonly #pipes: Pipes;
   readonly #sink: Sink;
+  readonly #errorsFd: number;
   readonly #detached: boolean;
 
-  constructor(start: Start, sink: Sink) {
+  constructor(start: Start, errorsFd: number, sink: Sink) {
     this.#sink = sink;
+    this.#errorsFd = errorsFd;
     this.#detached = start.detached;
     const [file, ...args] = start.command;
-    this.#pipes = openPipes(start.stdio);
+    this.#pipes = openPipes(start.stdio, errorsFd);
     this.#child = spawn(file!, args, {
       cwd: start.cwd,
       env: { ...start.env },
@@ -81,7 +83,7 @@ export class Command {
   #unstarted(start: Start, error: NodeJS.ErrnoException): void {
     const said = `${start.command[0]}: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`;
     if (start.stdio[2] === 'pipe') this.#sink.send('errors', said);
-    else process.stderr.write(said);
+    else writeSync(this.#errorsFd, said);
     this.#sink.ended(error.code === 'ENOENT' ? 127 : 126);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The first program in a bubblewrap session. It holds the sandbox open, starts the harness on its own streams and other
  * commands on frames, and ends with the socket: nothing can outlive wraptool. All that it starts is as confined as it is.
- * Usage: main.ts FD
+ * Usage: main.ts FD [ERRORS-FD]: its socket, and what it hands on as standard error instead of its own.
  */
 import { lstatSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -9,6 +9,7 @@ import { Command } from './command.ts';
 import { frame, FrameReader, kinds, type Folder, type Frame, type Start } from './frames.ts';
 
 const socket = new Socket({ fd: Number(process.argv[2]), readable: true, writable: true });
+const errorsFd = Number(process.argv[3] ?? 2);
 const reader = new FrameReader();
 const commands = new Map<number, Command>();
 
@@ -29,7 +30,7 @@ function handle({ kind, id, bytes }: Frame): void {
 }
 
 function begin(id: number, start: Start): void {
-  const command = new Command(start, {
+  const command = new Command(start, errorsFd, {
     send: (kind, bytes) => socket.write(frame(kinds[kind], id, bytes)),
     drained: (resume) => void socket.once('drain', resume),
     ended: (code) => {

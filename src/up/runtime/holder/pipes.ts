@@ -8,8 +8,8 @@ import type { Start } from './frames.ts';
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 export type Pipes = {
-  /** For spawn: descriptors of ours, or `inherit`. */
-  readonly stdio: (number | 'inherit')[];
+  /** For spawn: descriptors of ours. */
+  readonly stdio: number[];
   /** Our ends; null where the command has the holder's own stream. */
   readonly stdin: Socket | null;
   readonly stdout: Socket | null;
@@ -18,10 +18,11 @@ export type Pipes = {
   handedOver(): void;
 };
 
-/** Throws what `mkfifo` and the private /tmp say where they fail. */
-export function openPipes(wanted: Start['stdio']): Pipes {
+/** `errorsFd`: what stands for the holder's own standard error. Throws what `mkfifo` and the private /tmp say where they fail. */
+export function openPipes(wanted: Start['stdio'], errorsFd: number): Pipes {
+  const own = [0, 1, errorsFd];
   if (wanted.every((kind) => kind === 'inherit'))
-    return { stdio: [...wanted], stdin: null, stdout: null, stderr: null, handedOver: () => undefined };
+    return { stdio: own, stdin: null, stdout: null, stderr: null, handedOver: () => undefined };
   const folder = mkdtempSync('/tmp/.wraptool-');
   try {
     const names = wanted.map((_kind, index) => join(folder, String(index)));
@@ -29,7 +30,7 @@ export function openPipes(wanted: Start['stdio']): Pipes {
     const ends = wanted.map((kind, index) => (kind === 'pipe' ? openEnds(names[index]!, index === 0) : null));
     const [stdin, stdout, stderr] = ends.map((end) => (end === null ? null : end.ours));
     return {
-      stdio: ends.map((end) => end?.theirs ?? 'inherit'),
+      stdio: ends.map((end, index) => end?.theirs ?? own[index]!),
       stdin: stdin ?? null,
       stdout: stdout ?? null,
       stderr: stderr ?? null,

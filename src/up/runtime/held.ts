@@ -1,0 +1,97 @@
+/** What sandboxes have in common that a program of ours, the holder, keeps open and starts everything else in. */
+import type { Duplex } from 'node:stream';
+import { isatty } from 'node:tty';
+import { fileURLToPath } from 'node:url';
+import type { Confined } from '../../confine/spawn.ts';
+import { WraptoolError } from '../../errors.ts';
+import { attachTerminal } from '../attach.ts';
+import { HolderClient } from './holder-client.ts';
+import type { Identity } from './mounts.ts';
+import { inside, type LaunchSpec, type Running, type Started, type Stdio } from './runtime.ts';
+
+export const holderFolder = fileURLToPath(new URL('./holder', import.meta.url));
+export const holderInside = '/opt/wraptool/holder';
+/** The holder's socket inside; below are confine's own. */
+export const holderFd = 9;
+
+/** argv of the holder inside; further words are descriptors, see its main file. */
+export function holderCommand(...words: readonly string[]): readonly string[] {
+  const program = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js';
+  return [inside.node, `${holderInside}/${program}`, String(holderFd), ...words];
+}
+
+export function connectHolder(sandbox: Confined): HolderClient {
+  const holder = new HolderClient((sandbox.child.stdio as readonly unknown[])[holderFd] as Duplex);
+  sandbox.exit.then(
+    (code) => holder.over(new Error(`its first program ended with ${code}`)),
+    (error: unknown) => holder.over(error),
+  );
+  return holder;
+}
+
+export async function proveMounts(holder: HolderClient, folders: readonly Identity[]): Promise<void> {
+  const bad = await holder.verify(folders);
+  if (bad === null) return;
+  throw new WraptoolError(
+    'runtime_failed',
+    `another folder is mounted at '${bad}' than the one that was looked at`,
+    {
+      hint: 'something changes the workspace right now; end it and try again',
+    },
+  );
+}
+
+/** The session in a sandbox whose holder answers. `terminal`: the holder has the operator's. */
+export function heldSession(
+  spec: Pick<LaunchSpec, 'command' | 'env' | 'workspace'>,
+  sandbox: { readonly terminal: boolean; readonly facts: Started['facts']; stop(): Promise<void> },
+  holder: HolderClient,
+): Started {
+  const start = (
+    command: readonly string[],
+    stdio: Stdio,
+    options: { env?: Readonly<Record<string, string>>; cwd?: string },
+  ): Running => {
+    const inherit = stdio === 'inherit';
+    const request = {
+      command,
+      env: options.env ?? spec.env,
+      cwd: options.cwd ?? spec.workspace.path,
+      detached: !(inherit && sandbox.terminal),
+    };
+    const running = holder.start(request, inherit ? besideTerminal() : stdio);
+    return inherit ? attached(running, sandbox.terminal) : running;
+  };
+  return {
+    facts: sandbox.facts,
+    run: async (stdio) => start(spec.command, stdio, {}),
+    exec: async (command, stdio, options) => start(command, stdio, options ?? {}),
+    stop: async () => {
+      holder.expectEnd();
+      await sandbox.stop();
+    },
+  };
+}
+
+/** On a shared terminal the kernel signals the harness itself; without one an interrupt only reaches this process. */
+function attached(running: Running, terminal: boolean): Running {
+  const fault = Promise.withResolvers<never>();
+  const attachment = attachTerminal(
+    terminal
+      ? { raw: false }
+      : { raw: false, onSignal: (name) => void running.kill(name).catch(fault.reject) },
+  );
+  return {
+    ...running,
+    exit: Promise.race([running.exit, fault.promise]).finally(() => attachment.release()),
+  };
+}
+
+/** The operator's own streams, but for those that are a terminal. */
+function besideTerminal(): Parameters<HolderClient['start']>[1] {
+  return {
+    stdin: isatty(0) ? undefined : process.stdin,
+    stdout: isatty(1) ? undefined : process.stdout,
+    stderr: isatty(2) ? undefined : process.stderr,
+  };
+}

@@ -9,7 +9,7 @@ export const dataFormats = ['json', 'toml', 'yaml'] as const;
 export type DataFormat = (typeof dataFormats)[number];
 export type FileFormat = DataFormat | 'text';
 
-type Codec = { read(text: string): unknown; write(value: unknown): string };
+type Codec = { readonly read: (text: string) => unknown; readonly write: (value: unknown) => string };
 
 const codecs: Readonly<Record<DataFormat, Codec>> = {
   json: { read: readLenient, write: (value) => `${JSON.stringify(value, null, 2)}\n` },

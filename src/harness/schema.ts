@@ -77,7 +77,10 @@ const file = z
     const given = contents.filter((key) => entry[key] !== undefined);
     const [key] = given;
     if (key === undefined || given.length > 1)
-      return context.addIssue({ code: 'custom', message: 'expected one of "json", "toml", "yaml" and "text"' });
+      return context.addIssue({
+        code: 'custom',
+        message: 'expected one of "json", "toml", "yaml" and "text"',
+      });
     if (entry.where === 'session' && entry.path.includes('/'))
       context.addIssue({ code: 'custom', path: ['path'], message: 'expected a file name without "/"' });
     const allowed: Kind[] =

@@ -26,6 +26,16 @@ export const errorCodes = {
     summary: 'a harness descriptor has errors',
     mend: 'mend the descriptor at the place that is named',
   },
+  harness_exists: {
+    exit: 2,
+    summary: 'another descriptor of that name was added before',
+    mend: 'compare the two; `--replace` takes the new one',
+  },
+  harness_check_failed: {
+    exit: 1,
+    summary: 'the client did not find its gateway, or is not what its descriptor says',
+    mend: 'read what it said; another version may need another descriptor',
+  },
   harness_install_failed: {
     exit: 1,
     summary: 'the harness could not be installed',

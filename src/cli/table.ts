@@ -23,7 +23,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   serve: { summary: 'run a gateway alone', load: () => import('./commands/serve.ts') },
   mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
   log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },
-  harness: { summary: 'list, show and install harnesses', load: () => import('./commands/harness.ts') },
+  harness: {
+    summary: 'list, install, add and check harnesses, write their config',
+    load: () => import('./commands/harness.ts'),
+  },
   devcontainer: {
     summary: "inspect and approve the workspace's own dev container definition",
     load: () => import('./commands/devcontainer.ts'),

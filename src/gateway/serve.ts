@@ -23,7 +23,7 @@ import { createRequestBook } from './request-book.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { listen, type Listening } from './transport/listen.ts';
 import { startUpstreams, upstreamState } from './upstreams.ts';
-import type { Voice } from './voice.ts';
+import { listedBy, type Voice } from './voice.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -89,7 +89,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     await stages.executor.close();
   };
   const described = createDescribing(current, stages.help, offered);
-  const listening = await open(options, createCore(stages, offered, described), end);
+  const listening = await open(options, createCore(stages, offered, described, voice), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
   log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash() } });
   const watch = watchConfig({
@@ -200,11 +200,17 @@ function doors({ mode, snapshot }: ServeOptions) {
   return { tcp, socket: socket === null ? null : { path: socket } };
 }
 
-function createCore(stages: Stages, offered: Offered, described: Describing): Core {
+function createCore(stages: Stages, offered: Offered, described: Describing, voice: Voice): Core {
+  let listed = false;
   return {
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
     ready: () => described.first(),
-    listTools: () => offered.list(),
+    listTools: (caller) => {
+      // Once: a client may ask as often as it likes.
+      if (caller !== undefined && !listed) voice.note(listedBy(caller.client));
+      listed ||= caller !== undefined;
+      return offered.list();
+    },
     callTool: (caller, name, args, options) =>
       handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),
     onToolsChanged: (listener) => offered.onChanged(listener),

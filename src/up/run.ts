@@ -14,7 +14,7 @@ import { createSession, proposeName, type Session } from './session.ts';
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
-import { approvedFor, survey, type Ground } from './survey.ts';
+import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
 /** Runs the harness and returns its exit code, or 128+n where a signal ended the session. */
@@ -37,6 +37,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
         version: options.harnessVersion,
+        platform: platformFor(ground),
         env: world.env,
         confineInstall: ground.snapshot.config.up.confine_install,
         progress: say,

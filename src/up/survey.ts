@@ -1,7 +1,8 @@
 /** Everything that is decided before anything is made. */
 import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
-import { loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { assertRunnable, loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
+import { containerPlatform, type Platform } from '../harness/platform.ts';
 import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
 import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
 import { recall } from './memory.ts';
@@ -34,6 +35,7 @@ export async function survey(
   const own = approved === null ? undefined : 'devcontainer';
   const asked = own ?? (options.runtime === undefined ? null : parseRuntime(options.runtime));
   const descriptor = await loadDescriptor(options.harness, world.env);
+  assertRunnable(descriptor);
   const workspace = await workspaceOf(options, world);
   const home = homePath(world.env, options.harness, workspace.path, options.home);
   const snapshot = await loadConfig({ path: options.config, env: world.env });
@@ -68,4 +70,9 @@ function workspaceOf(options: UpOptions, world: UpWorld): Promise<Workspace> {
     home: homeDir(world.env),
     stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
   });
+}
+
+/** The machine that a harness is installed for: a container's, which brings a C library of its own, or this one. */
+export function platformFor({ choice }: Ground): Platform | undefined {
+  return choice.runtime.name === 'bubblewrap' ? undefined : containerPlatform();
 }

@@ -48,7 +48,7 @@ export async function answer(
       return {};
     case 'tools/list':
       await core.ready();
-      return { tools: core.listTools() };
+      return { tools: core.listTools(caller) };
     case 'tools/call':
       return callTool(core, caller, request.params, running);
     case 'logging/setLevel':

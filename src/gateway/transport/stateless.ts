@@ -76,7 +76,7 @@ async function answer(
   if (method === 'tools/call') return callTool(wire.core, caller, params, running);
   if (method === 'tools/list') {
     await wire.core.ready();
-    return { tools: wire.core.listTools(), ttlMs, cacheScope: 'private' };
+    return { tools: wire.core.listTools(caller), ttlMs, cacheScope: 'private' };
   }
   return {
     supportedVersions: [statelessVersion],

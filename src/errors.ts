@@ -107,6 +107,16 @@ export const errorCodes = {
     summary: 'there is no live or recorded namespace of that name',
     mend: '`wraptool restart policy` lists them',
   },
+  session_unreachable: {
+    exit: 1,
+    summary: 'the supervisor of a session does not answer',
+    mend: '`wraptool inspect NAME` shows what is known of it; `wraptool down NAME` ends it',
+  },
+  preflight_failed: {
+    exit: 1,
+    summary: 'the runtime is there, but a check inside it failed; the harness was not started',
+    mend: 'mend what each line names, then start again',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',
@@ -136,6 +146,26 @@ export const errorCodes = {
     exit: 3,
     summary: 'what is asked for cannot be written as a rule',
     mend: 'look at the text that is named: empty, or with characters that do not show',
+  },
+  request_unknown: {
+    exit: 2,
+    summary: 'there is no request, or no grant, of that id',
+    mend: '`wraptool requests list --all` and `wraptool grants list --all` show them all',
+  },
+  request_decided: {
+    exit: 3,
+    summary: 'the request was decided already, or the grant has ended',
+    mend: '`wraptool requests show ID` says how',
+  },
+  request_stale: {
+    exit: 3,
+    summary: 'what was shown has changed since: the request, the program, the config or the change to it',
+    mend: 'look at it again, then approve what is shown now',
+  },
+  request_unmet: {
+    exit: 3,
+    summary: 'approving would not allow the call: something else refuses it too',
+    mend: 'read the reason; what no rule of the subcommand can allow is to be changed in the config by hand',
   },
   syntax_error: {
     exit: 3,

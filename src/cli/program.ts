@@ -7,7 +7,6 @@ import { printError, setQuiet } from './voice.ts';
 
 /** Parses argv, runs the command and returns the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const json = wantsJson(argv);
   try {
     const page = plainPage(argv);
     if (page !== null) {
@@ -24,8 +23,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     await parse(words, entry, usageHint(words));
     return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
-    return printError(error, { json, ...exitFor(argv, error) });
+    return failed(argv, error);
   }
+}
+
+/** Says why a command failed; its exit code. */
+export function failed(argv: readonly string[], error: unknown): number {
+  return printError(error, { json: wantsJson(argv), ...exitFor(argv, error) });
 }
 
 /** What is answered without a command. */

@@ -27,6 +27,8 @@ export type UpWorld = {
   step<T>(title: string, work: (say: (message: string) => void) => Promise<T>): Promise<T>;
   note(text: string): void;
   warn(text: string): void;
+  /** A request of this session waits for the operator, whose terminal the harness has. */
+  attention(id: string): void;
   /** Asks the operator yes or no; null where nobody can be asked. */
   readonly ask: Ask | null;
   /** Shows a definition and approves it if the operator says so; null where nobody can be asked. */

@@ -45,6 +45,7 @@ function world(env: Record<string, string>, cwd: string): UpWorld {
     step: done,
     note: () => undefined,
     warn: () => undefined,
+    attention: () => undefined,
     ask: null,
     approve: null,
     stdio: 'inherit',

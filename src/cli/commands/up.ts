@@ -6,8 +6,9 @@ import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
 import { ask, canAsk } from '../ask.ts';
+import { callAttention } from '../attention.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
-import { createStep } from '../steps.ts';
+import { createStep, printEvent } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 
 type Flags = Omit<UpOptions, 'harness' | 'args'> & { dryRun?: boolean; json?: boolean; yolo?: boolean };
@@ -27,7 +28,7 @@ export function register(program: Command): void {
     .option('--definition <file>', 'with --devcontainer workspace: which one, relative to the workspace')
     .option('--harness-version <version>', 'another version than the checked one')
     .option('--dry-run', 'print what would run, secrets masked')
-    .option('--json', 'errors and --dry-run as JSON')
+    .option('--json', 'errors and --dry-run as JSON, progress as JSON events on stderr')
     .option('--yolo', "use the harness's own auto-approve flag")
     .addHelpText(
       'after',
@@ -37,12 +38,12 @@ export function register(program: Command): void {
       process.title = 'wraptool-up';
       const options: UpOptions = { ...flags, harness, args, yolo: flags.yolo ?? false };
       if (flags.dryRun) await dryRun(options, flags.json ?? false);
-      else process.exitCode = await withConfig(options, () => up(options, world()));
+      else process.exitCode = await withConfig(options, () => up(options, world(flags.json ?? false)));
     });
 }
 
 async function dryRun(options: UpOptions, json: boolean): Promise<void> {
-  const description = await describeUp(options, world());
+  const description = await describeUp(options, world(json));
   if (json) return printJson(description);
   for (const entry of description) {
     printLine(escapeHostile(entry.what) + (entry.argv === undefined ? '' : `: ${renderArgv(entry.argv)}`));
@@ -55,16 +56,17 @@ function indented(detail: unknown): string {
   return lines.map((line) => `  ${escapeJson(line)}`).join('\n');
 }
 
-function world(): UpWorld {
+function world(json: boolean): UpWorld {
   return {
     env: process.env,
     cwd: process.cwd(),
     main: fileURLToPath(
       new URL(import.meta.url.endsWith('.ts') ? '../../main.ts' : '../../main.js', import.meta.url),
     ),
-    step: createStep({ quiet: process.argv.includes('--quiet') }),
-    note,
-    warn,
+    step: createStep({ quiet: process.argv.includes('--quiet'), json }),
+    note: json ? (text) => printEvent({ event: 'note', text }) : note,
+    warn: json ? (text) => printEvent({ event: 'warning', text }) : warn,
+    attention: (id) => callAttention(process.stderr, id),
     ask: canAsk() ? ask : null,
     approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',

@@ -11,7 +11,13 @@ import { ContainerCommands, type CommandOptions } from './container-commands.ts'
 import { postGuard } from './container-guard.ts';
 import { devcontainerUp, findCli, makerVariable, upCommand } from './devcontainer-cli.ts';
 import { containerName, definition, keeperId, mountsOf, type Definition } from './devcontainer-definition.ts';
-import { baseUnavailable, definitionFolder, ensureImage, planImage } from './devcontainer-image.ts';
+import {
+  baseUnavailable,
+  definitionFolder,
+  ensureImage,
+  planImage,
+  unusedImages,
+} from './devcontainer-image.ts';
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
 import type { Grants } from './grants.ts';
@@ -23,6 +29,7 @@ import {
   inside,
   type Description,
   type LaunchSpec,
+  type Leftover,
   type Progress,
   type Runtime,
   type Started,
@@ -160,6 +167,17 @@ export class Devcontainer implements Runtime {
     return [...makers, ...(await removeLabelled(await Engine.connect(endpoint.socketPath), wanted))];
   }
 
+  async leftovers(all: boolean): Promise<readonly Leftover[]> {
+    const endpoint = await resolveEndpoint(this.#env);
+    if (!endpoint.ok || (await Engine.unreachable(endpoint.socketPath)) !== null) return [];
+    const engine = await Engine.connect(endpoint.socketPath);
+    return (await unusedImages(engine, all)).map(({ name, bytes }) => ({
+      what: `image ${name}`,
+      bytes,
+      remove: async () => void (await engine.removeImage(name)),
+    }));
+  }
+
   /** How an approved definition's image is built, and what it grants; nothing for the default one. */
   async #approved(spec: LaunchSpec): Promise<{ build: BuildPlan | null; granted: Grants | undefined }> {
     if (spec.approved === undefined) return { build: null, granted: undefined };
@@ -198,12 +216,14 @@ async function guarded(
     const options = await furnished(engine, id, commands, { spec, workspace, ...own, stop });
     return {
       facts: { container: id },
+      ownTerminals: true,
       run: (stdio) => commands.start(spec.command, stdio, options),
       exec: (command, stdio, given) =>
         commands.start(command, stdio, {
           ...options,
           env: given?.env ?? options.env,
           cwd: given?.cwd ?? options.cwd,
+          terminal: given?.terminal,
         }),
       stop,
     };

@@ -2,6 +2,7 @@
 import type { Availability, Bind } from '../../confine/types.ts';
 import type { Entry } from '../../devcontainer/tree.ts';
 import type { JsonObject } from '../../devcontainer/values.ts';
+import type { TerminalSize } from '../attach.ts';
 
 export type RuntimeName = 'guix' | 'devcontainer' | 'bubblewrap';
 /** In the order in which `auto` tries them. */
@@ -74,21 +75,34 @@ export type Running = {
   /** Resolves when the command has ended: its own code, or 128+n for signal n. Rejects (WraptoolError runtime_failed) if the runtime itself failed. */
   readonly exit: Promise<number>;
   /** Delivers a signal to the command's process group inside. */
-  kill(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
+  kill(signal: EndSignal): Promise<void>;
+};
+
+export type EndSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGQUIT' | 'SIGKILL';
+
+export type ExecOptions = {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** A terminal of its own inside, of that size; all output comes on stdout then. */
+  readonly terminal?: TerminalSize;
+};
+
+/** A command beside the harness. */
+export type Executing = Running & {
+  /** Another size of its terminal; nothing where it has none. */
+  resize(size: TerminalSize): Promise<void>;
 };
 
 /** A prepared runtime of one session. */
 export interface Started {
   /** Facts for session.json that let a later `ps` or `down` reclaim it (container id, pids). No secrets. */
   readonly facts: Readonly<Record<string, string | number>>;
+  /** A terminal inside is one of the runtime's own, of the operator's size; otherwise it is the operator's. */
+  readonly ownTerminals?: boolean;
   /** Starts the harness itself, attached. */
   run(stdio: Stdio): Promise<Running>;
   /** Runs another command beside the harness with the same view (same environment unless given). */
-  exec(
-    command: readonly string[],
-    stdio: Stdio,
-    options?: { env?: Readonly<Record<string, string>>; cwd?: string },
-  ): Promise<Running>;
+  exec(command: readonly string[], stdio: Stdio, options?: ExecOptions): Promise<Executing>;
   /** Ends everything in the runtime and removes it. Idempotent. */
   stop(): Promise<void>;
 }
@@ -109,4 +123,12 @@ export interface Runtime {
     id: string;
     facts: Readonly<Record<string, string | number>>;
   }): Promise<readonly string[]>;
+  /** What it made and kept for later sessions, and none uses now: `all` of it, or what none will. Absent: it keeps nothing. */
+  leftovers?(all: boolean): Promise<readonly Leftover[]>;
 }
+
+export type Leftover = {
+  readonly what: string;
+  readonly bytes: number;
+  readonly remove: () => Promise<void>;
+};

@@ -26,6 +26,16 @@ export const errorCodes = {
     summary: 'a harness descriptor has errors',
     mend: 'mend the descriptor at the place that is named',
   },
+  harness_exists: {
+    exit: 2,
+    summary: 'another descriptor of that name was added before',
+    mend: 'compare the two; `--replace` takes the new one',
+  },
+  harness_check_failed: {
+    exit: 1,
+    summary: 'the client did not find its gateway, or is not what its descriptor says',
+    mend: 'read what it said; another version may need another descriptor',
+  },
   harness_install_failed: {
     exit: 1,
     summary: 'the harness could not be installed',
@@ -66,12 +76,37 @@ export const errorCodes = {
     summary: 'that folder cannot be a workspace',
     mend: 'name a project folder with `--workspace`',
   },
+  devcontainer_missing: {
+    exit: 2,
+    summary: 'the workspace has no dev container definition',
+    mend: 'leave `--devcontainer` out, or name the definition with `--definition`',
+  },
+  devcontainer_unapproved: {
+    exit: 3,
+    summary: 'the workspace’s dev container definition was not approved, or has changed since',
+    mend: 'read what it reaches, then `wraptool devcontainer approve`',
+  },
+  devcontainer_refused: {
+    exit: 3,
+    summary: 'the workspace’s dev container definition cannot be used as it is',
+    mend: 'change what is listed in the definition, then approve it',
+  },
   session_exists: {
     exit: 2,
     summary: 'a session of that name is running',
     mend: '`wraptool down NAME`, or another `--name`',
   },
   session_unknown: { exit: 2, summary: 'there is no session of that name', mend: '`wraptool ps`' },
+  state_damaged: {
+    exit: 1,
+    summary: 'a file of wraptool’s own state is not readable as one',
+    mend: 'look at the file that is named; move it away if it is of no use',
+  },
+  namespace_unknown: {
+    exit: 3,
+    summary: 'there is no live or recorded namespace of that name',
+    mend: '`wraptool restart policy` lists them',
+  },
   session_unreachable: {
     exit: 1,
     summary: 'the supervisor of a session does not answer',
@@ -111,6 +146,26 @@ export const errorCodes = {
     exit: 3,
     summary: 'what is asked for cannot be written as a rule',
     mend: 'look at the text that is named: empty, or with characters that do not show',
+  },
+  request_unknown: {
+    exit: 2,
+    summary: 'there is no request, or no grant, of that id',
+    mend: '`wraptool requests list --all` and `wraptool grants list --all` show them all',
+  },
+  request_decided: {
+    exit: 3,
+    summary: 'the request was decided already, or the grant has ended',
+    mend: '`wraptool requests show ID` says how',
+  },
+  request_stale: {
+    exit: 3,
+    summary: 'what was shown has changed since: the request, the program, the config or the change to it',
+    mend: 'look at it again, then approve what is shown now',
+  },
+  request_unmet: {
+    exit: 3,
+    summary: 'approving would not allow the call: something else refuses it too',
+    mend: 'read the reason; what no rule of the subcommand can allow is to be changed in the config by hand',
   },
   syntax_error: {
     exit: 3,
@@ -157,6 +212,16 @@ export const errorCodes = {
     exit: 1,
     summary: 'another program keeps changing the file',
     mend: 'close what else writes to it, then try again',
+  },
+  introspect_refused: {
+    exit: 3,
+    summary: 'nothing is known to make that program print its help and do nothing else',
+    mend: 'name what does in `tools.NAME.help_argv`',
+  },
+  introspect_failed: {
+    exit: 1,
+    summary: 'the help of a program could not be read',
+    mend: 'read the reason; `tools.NAME.help_argv` names other arguments',
   },
   machine_refused: {
     exit: 1,

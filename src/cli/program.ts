@@ -46,11 +46,11 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).includes('--json');
 }
 
-/** `up` and `exec` leave 1 to 124 to the harness: what fails before it ran is 125, usage and config stay 2. */
+/** `up` and `exec` leave 1 to 124 to the harness: what fails before it ran is 125; usage and config stay 2, refusals 3. */
 function exitFor(argv: readonly string[], error: unknown): { exit?: number } {
   const name = argv.find((word) => !word.startsWith('-'));
   if (name !== 'up' && name !== 'exec') return {};
-  return error instanceof WraptoolError && errorCodes[error.code].exit === 2 ? {} : { exit: 125 };
+  return error instanceof WraptoolError && errorCodes[error.code].exit !== 1 ? {} : { exit: 125 };
 }
 
 function usageHint(argv: readonly string[]): string {

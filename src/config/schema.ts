@@ -235,6 +235,17 @@ const tool = z.strictObject({
     .array(absolute, { error: 'expected a list of paths' })
     .optional()
     .describe('Files of HOME that a confined call may read.'),
+  help_argv: z
+    .array(
+      z
+        .string({ error: 'expected a string' })
+        .refine((value) => value !== '' && !value.includes('\0'), { error: 'expected a string without NUL' }),
+      { error: 'expected a list of arguments' },
+    )
+    .optional()
+    .describe(
+      'The arguments that make the program print its help and do nothing else, where `--help` is not that; `[]`: it is never run for its help.',
+    ),
   grammar: grammar
     .optional()
     .describe('How the CLI reads its arguments; built in for well-known ones, key by key.'),
@@ -325,9 +336,23 @@ export const configSchema = z.strictObject({
         .describe(
           'The folder of the log. Default: `~/.local/state/wraptool/log` (under $XDG_STATE_HOME where that is set).',
         ),
+      notify: z
+        .array(
+          text('a word of a command line', (value) => value !== ''),
+          {
+            error: 'expected a list of words, such as [notify-send, wraptool]',
+          },
+        )
+        .default([])
+        .refine(([program]) => program === undefined || /^(?:\/|~\/|[^/]+$)/.test(program), {
+          error: 'expected a program’s name or an absolute path first',
+        })
+        .describe(
+          'A program, with its arguments, that is run for each new request, with the request’s id and the name of its tool as last arguments. Not a shell. Its environment has PATH, HOME and what a desktop notification needs, nothing else; it is ended after 10 s.',
+        ),
     })
     .prefault({})
-    .describe('The log of calls and requests.'),
+    .describe('The log of calls and requests, and who is told of a request.'),
   defaults: z
     .strictObject({
       timeout: duration.default('60s').describe('How long a call may run.'),
@@ -399,6 +424,20 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('Sessions of `wraptool up`.'),
+  supervisor: z
+    .strictObject({
+      restart: z
+        .enum(['never', 'on-crash'], { error: 'expected never or on-crash' })
+        .default('never')
+        .describe(
+          '`on-crash`: start a gateway again that ended with an error or crashed, with growing pauses; it is unproven then.',
+        ),
+      probe_tool: form('the name of a tool', /^[A-Za-z0-9_.-]{1,128}$/)
+        .default('wraptool_discover')
+        .describe('The tool that a probe inside the runtime has to call before a gateway counts as clean.'),
+    })
+    .prefault({})
+    .describe('What owns a session’s gateway.'),
 });
 
 /** The file’s content, defaults applied, text forms not yet read. */

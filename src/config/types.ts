@@ -15,6 +15,8 @@ export type ToolConfig = {
   readonly remotes: Readonly<Record<string, string>>;
   readonly confine: 'auto' | 'none';
   readonly home_files: readonly string[];
+  /** Null: what is known of the program, else `--help`. Empty: never run for its help. */
+  readonly help_argv: readonly string[] | null;
 };
 
 /** An upstream MCP server, over stdio. */
@@ -52,11 +54,12 @@ export type Config = {
   };
   readonly tools: Readonly<Record<string, ToolConfig>>;
   readonly mcp_servers: Readonly<Record<string, McpServerConfig>>;
-  readonly requests: { readonly log: string };
+  readonly requests: { readonly log: string; readonly notify: readonly string[] };
   readonly up: Readonly<Omit<ConfigInput['up'], 'harness_env' | 'extra_roots'>> & {
     readonly harness_env: readonly string[];
     readonly extra_roots: readonly string[];
   };
+  readonly supervisor: Readonly<ConfigInput['supervisor']>;
 };
 
 /** One frozen value per load; a call holds the snapshot that it began with. */
@@ -65,6 +68,8 @@ export type Snapshot = {
   readonly file: string;
   /** sha256 of the file's bytes, hex. */
   readonly hash: string;
+  /** The file's text, byte order mark included. */
+  readonly text: string;
   readonly config: Config;
   readonly policy: Policy;
   /** What is doubtful: shown by `config check`, never a reason to refuse. */

@@ -77,6 +77,15 @@ export function textOf(bytes: Uint8Array): string | Refusal {
   return refusing('', () => decode(bytes));
 }
 
+/** The file's bytes as an edit would find them, without one; null where there is no file. */
+export async function peek(file: string, disk: Disk = fs): Promise<Buffer | null> {
+  try {
+    return (await read(await resolveTarget(file, disk), disk))?.bytes ?? null;
+  } catch (error) {
+    throw error instanceof WraptoolError ? error : failure(file, error, false);
+  }
+}
+
 /** One read, decide, write. False where the file changed in between. */
 async function attempt(
   target: string,

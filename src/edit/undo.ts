@@ -3,47 +3,58 @@
  * in a folder of the state folder. A file that still is what was written is given back byte for byte; one that
  * changed since only loses our entry.
  */
-import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { WraptoolError } from '../errors.ts';
 import { missingContainers, removeEntry, setEntry } from './entry.ts';
-import { resolveTarget, textOf, updateFile, type Verdict } from './file.ts';
-import { unlinkIfThere, type Disk } from './lock.ts';
-import type { Format, Grammar, Json, Outcome, Refusal } from './types.ts';
-
-/** Which entry of which file. */
-export type EntryPlace = {
-  readonly file: string;
-  readonly format: Format;
-  readonly grammar?: Grammar;
-  /** The containers’ keys and the entry’s own. */
-  readonly path: readonly string[];
-};
-
-export type Receipt = {
-  readonly version: 1;
-  /** Real path of the edited file. */
-  readonly file: string;
-  readonly path: readonly string[];
-  /** Containers that were made for the entry. */
-  readonly made: number;
-  /** SHA-256 of the file before the edit; null where there was none. */
-  readonly before: string | null;
-  /** SHA-256 of the file after each edit that was made on top of that. */
-  readonly after: readonly string[];
-};
+import { peek, resolveTarget, textOf, updateFile, type Verdict } from './file.ts';
+import { takeClaim, unlinkIfThere, type Disk } from './lock.ts';
+import {
+  backupFile,
+  digest,
+  forget,
+  readBackup,
+  readReceipt,
+  writeKept,
+  writeReceipt,
+  type EntryPlace,
+  type Receipt,
+} from './receipts.ts';
+import type { Json, Outcome, Refusal } from './types.ts';
 
 export type Restored =
   { readonly ok: true; readonly done: 'restored' | 'entry-removed' | 'file-removed' | 'nothing' } | Refusal;
 
 /** Writes `value` at the place and remembers in `folder` (made 0700) how to take it back. */
-export async function addEntry(
-  place: EntryPlace,
-  value: Json,
-  folder: string,
-  disk: Disk = fs,
-): Promise<Outcome> {
+export function addEntry(place: EntryPlace, value: Json, folder: string, disk: Disk = fs): Promise<Outcome> {
+  return alone(folder, disk, () => add(place, value, folder, disk));
+}
+
+/** Takes back what addEntry did; without a receipt there is nothing to take back. */
+export function restoreEntry(place: EntryPlace, folder: string, disk: Disk = fs): Promise<Restored> {
+  return alone(folder, disk, () => restore(place, folder, disk));
+}
+
+/** What restoreEntry would do, without doing it. */
+export async function previewRestore(place: EntryPlace, folder: string, disk: Disk = fs): Promise<Restored> {
+  const real = { ...place, file: await resolveTarget(place.file, disk) };
+  const receipt = await readReceipt(real, folder, disk);
+  if (receipt === null) return { ok: true, done: 'nothing' };
+  const bytes = await peek(real.file, disk);
+  return (await takeBack(real, receipt, bytes, folder, disk))[1];
+}
+
+/** A receipt and its file change together, whoever else adds or restores at the same time. */
+async function alone<T>(folder: string, disk: Disk, work: () => Promise<T>): Promise<T> {
+  await disk.mkdir(folder, { recursive: true, mode: 0o700 });
+  const claim = await takeClaim(path.join(await disk.realpath(folder), 'receipts'), disk);
+  try {
+    return await work();
+  } finally {
+    await claim.release();
+  }
+}
+
+async function add(place: EntryPlace, value: Json, folder: string, disk: Disk): Promise<Outcome> {
   const done: { outcome: Outcome | null } = { outcome: null };
   await updateFile(
     place.file,
@@ -62,8 +73,7 @@ export async function addEntry(
   return done.outcome ?? unreachable();
 }
 
-/** Takes back what addEntry did; without a receipt there is nothing to take back. */
-export async function restoreEntry(place: EntryPlace, folder: string, disk: Disk = fs): Promise<Restored> {
+async function restore(place: EntryPlace, folder: string, disk: Disk): Promise<Restored> {
   const real = { ...place, file: await resolveTarget(place.file, disk) };
   const receipt = await readReceipt(real, folder, disk);
   if (receipt === null) return { ok: true, done: 'nothing' };
@@ -120,7 +130,7 @@ async function remember(
   const base = old === null || bytes === null ? bytes : withoutOurs(place, old, bytes, text);
   const made = missingContainers(place.format, base?.toString() ?? '', place.path, place.grammar);
   const before = base === null ? null : digest(base);
-  if (base !== null && before !== null) await write(backupFile(place, before, folder), base, disk);
+  if (base !== null && before !== null) await writeKept(backupFile(place, before, folder), base, disk);
   const receipt: Receipt = {
     version: 1,
     file: place.file,
@@ -141,50 +151,6 @@ function withoutOurs(place: EntryPlace, receipt: Receipt, bytes: Buffer, text: s
   return outcome.ok ? Buffer.from(outcome.text) : bytes;
 }
 
-function nameOf({ file, path: keys }: Pick<EntryPlace, 'file' | 'path'>): string {
-  return digest(JSON.stringify([file, ...keys])).slice(0, 24);
-}
-
-function receiptFile(place: Pick<EntryPlace, 'file' | 'path'>, folder: string): string {
-  return path.join(folder, `${nameOf(place)}.json`);
-}
-
-// Named by what is in it, so that a receipt never meets the backup of another one.
-function backupFile(place: Pick<EntryPlace, 'file' | 'path'>, before: string, folder: string): string {
-  return path.join(folder, `${nameOf(place)}-${before.slice(0, 16)}.before`);
-}
-
-async function readReceipt(place: EntryPlace, folder: string, disk: Disk): Promise<Receipt | null> {
-  try {
-    return JSON.parse(await disk.readFile(receiptFile(place, folder), 'utf8')) as Receipt;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-async function readBackup(place: EntryPlace, receipt: Receipt, folder: string, disk: Disk): Promise<Buffer> {
-  const backup = backupFile(place, receipt.before ?? '', folder);
-  const bytes = await disk.readFile(backup);
-  if (digest(bytes) === receipt.before) return bytes;
-  throw new WraptoolError('edit_failed', `the backup "${backup}" is not what was saved`, {
-    hint: `take the entry out of "${place.file}" by hand`,
-  });
-}
-
-async function writeReceipt(receipt: Receipt, folder: string, disk: Disk): Promise<void> {
-  await write(receiptFile(receipt, folder), Buffer.from(`${JSON.stringify(receipt, null, 2)}\n`), disk);
-}
-
-async function write(file: string, bytes: Buffer, disk: Disk): Promise<void> {
-  await updateFile(file, () => ({ write: bytes }), disk);
-}
-
-async function forget(place: EntryPlace, receipt: Receipt, folder: string, disk: Disk): Promise<void> {
-  await unlinkIfThere(disk, receiptFile(place, folder));
-  if (receipt.before !== null) await unlinkIfThere(disk, backupFile(place, receipt.before, folder));
-}
-
 function keep(done: { outcome: Outcome | null }, refusal: Refusal): null {
   done.outcome = refusal;
   return null;
@@ -192,8 +158,4 @@ function keep(done: { outcome: Outcome | null }, refusal: Refusal): null {
 
 function unreachable(): never {
   throw new Error('an edit ended without an outcome');
-}
-
-function digest(bytes: Uint8Array | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

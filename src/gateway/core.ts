@@ -47,7 +47,10 @@ export type CallOptions = {
 export interface Core {
   /** Whether `message` of a call may ever be used. */
   forwardsLogs(): boolean;
-  listTools(): readonly ToolDescription[];
+  /** Resolves when the tools are described as they will be, soon in any case: to be awaited before they are listed. */
+  ready(): Promise<void>;
+  /** `caller`: the client that asked for the list; without it, for the gateway's own use. */
+  listTools(caller?: Caller): readonly ToolDescription[];
   callTool(caller: Caller, name: string, args: unknown, options: CallOptions): Promise<ToolResult>;
   /** Calls back after the set of tools changed; returns the release. */
   onToolsChanged(listener: () => void): () => void;

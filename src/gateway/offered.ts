@@ -12,6 +12,8 @@ export interface Offered {
   /** Tells apart two lists, descriptions and schemas included. */
   hash(): string;
   onChanged(listener: () => void): () => void;
+  /** Takes the list as it is for the one that clients know: none was given another. */
+  settle(): void;
   /** Something may have changed: tells the listeners once for each list that is another one. */
   announce(): void;
 }
@@ -25,6 +27,9 @@ export function createOffered(active: () => Active, upstreams: Upstreams): Offer
     onChanged(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    settle() {
+      announced = digest(merge(active(), upstreams, false));
     },
     announce() {
       const now = digest(merge(active(), upstreams, false));

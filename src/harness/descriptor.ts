@@ -15,7 +15,7 @@ export type Descriptor = DescriptorData & { readonly file: string; readonly orig
 
 const builtIn = fileURLToPath(new URL('../../harnesses/', import.meta.url));
 /** A descriptor of more bytes than this is none. */
-const largest = 256 * 1024;
+export const largestDescriptor = 256 * 1024;
 
 /** Folder of the operator's own descriptors. */
 export function userDescriptors(env: Env): string {
@@ -76,12 +76,27 @@ async function read({ name, file, origin }: Found): Promise<Descriptor> {
       hint: error instanceof Error ? error.message : undefined,
     });
   });
-  if (bytes.length > largest)
-    throw new WraptoolError('harness_invalid', `the descriptor "${file}" is larger than ${largest} bytes`);
+  if (bytes.length > largestDescriptor)
+    throw new WraptoolError(
+      'harness_invalid',
+      `the descriptor "${file}" is larger than ${largestDescriptor} bytes`,
+    );
   const data = parseDescriptor(bytes.toString('utf8'), file);
   if (data.name !== name)
     throw new WraptoolError('harness_invalid', `the descriptor "${file}" names itself "${data.name}"`, {
       hint: `rename it to ${data.name}.yaml, or write "name: ${name}"`,
     });
   return Object.freeze({ ...data, file, origin });
+}
+
+/** Error: usage for a client of which only the config on the host is known. */
+export function assertRunnable(descriptor: DescriptorData): void {
+  if (descriptor.command.length > 0) return;
+  throw new WraptoolError(
+    'usage',
+    `"${descriptor.name}" does not run in a container: its descriptor is for its config alone`,
+    {
+      hint: `"wraptool harness config ${descriptor.name}" writes the gateway into its config`,
+    },
+  );
 }

@@ -1,7 +1,7 @@
 /** One installation into a folder: fetch, compare integrity, run the listed scripts; each step confined by itself. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,13 +9,14 @@ import { spawnConfined } from '../confine/spawn.ts';
 import type { ConfineSpec } from '../confine/types.ts';
 import { WraptoolError } from '../errors.ts';
 import { findNpm, installArgs, registrySettings, scriptsArgs, type Npm, type Registry } from './npm.ts';
-import type { DescriptorData } from './schema.ts';
-
-type NpmInstall = NonNullable<DescriptorData['install']>['npm'];
+import type { Platform } from './platform.ts';
+import type { NpmInstall } from './schema.ts';
 
 export type InstallOptions = {
   readonly npm: NpmInstall;
   readonly version: string;
+  /** Another machine than this one, or null. */
+  readonly platform: Platform | null;
   /** Empty folder that receives the tree, and one for what is thrown away. */
   readonly tree: string;
   readonly scratch: string;
@@ -47,7 +48,7 @@ export async function install(options: InstallOptions): Promise<Installed> {
   await writeFile(path.join(tree, 'package.json'), '{ "private": true }\n');
   options.progress(`fetching ${wanted.package} ${version} from ${registry.url}`);
   await run(step, {
-    args: installArgs(npm, wanted.package, version),
+    args: installArgs(npm, wanted.package, version, options.platform),
     home: await folder(scratch, 'fetch'),
     env: registry.env,
     network: 'private',
@@ -271,9 +272,4 @@ function compare(lock: unknown, wanted: NpmInstall, version: string): Installed 
       );
     }
   return { integrity: main.integrity, packages };
-}
-
-/** Removes a folder whose content is not trusted; links in it are removed, not followed. */
-export async function discard(dir: string): Promise<void> {
-  await rm(dir, { recursive: true, force: true, maxRetries: 2 });
 }

@@ -4,6 +4,7 @@ import { access, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { WraptoolError } from '../errors.ts';
+import { platformArgs, type Platform } from './platform.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -99,7 +100,7 @@ async function ask(npm: Npm, env: Env): Promise<Readonly<Record<string, unknown>
 }
 
 /** Fetches the package and what it depends on; nothing of it runs. */
-export function installArgs(npm: Npm, name: string, version: string): string[] {
+export function installArgs(npm: Npm, name: string, version: string, platform: Platform | null): string[] {
   return [
     npm.cli,
     'install',
@@ -111,6 +112,7 @@ export function installArgs(npm: Npm, name: string, version: string): string[] {
     '--no-update-notifier',
     '--no-progress',
     '--loglevel=http',
+    ...platformArgs(platform),
     `${name}@${version}`,
   ];
 }

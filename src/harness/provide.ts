@@ -1,12 +1,15 @@
 /** An installed harness: the one that is there, or a new one made aside and renamed into place. */
-import { mkdir, mkdtemp, open, readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { cacheDir } from '../paths.ts';
-import { discard, install } from './install.ts';
+import { install } from './install.ts';
 import { takeLock } from './lock.ts';
+import { assertBrought, manualPlace } from './manual.ts';
+import { foreign, platformName, type Platform } from './platform.ts';
+import { exists, publish, type Place } from './publish.ts';
 import { versionShape, type DescriptorData } from './schema.ts';
-import { sealTree, treeDigest } from './tree.ts';
+import { treeDigest } from './tree.ts';
 import type { Provided } from './types.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -14,6 +17,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 export type ProvideOptions = {
   /** Exact version; the descriptor's own where absent. */
   readonly version?: string | undefined;
+  /** The machine that it is for; this one where absent. */
+  readonly platform?: Platform | undefined;
   readonly env: Env;
   readonly confineInstall: 'auto' | 'none';
   readonly progress: (message: string) => void;
@@ -38,15 +43,20 @@ type Receipt = {
   readonly installed: string;
 };
 
-type Place = { readonly parent: string; readonly dir: string; readonly version: string };
+type Versioned = Place & { readonly version: string; readonly platform: Platform | null };
 
 /** What `provide` would give, without looking or making; null for a harness that is not installed by wraptool. */
 export function plannedInstall(
   descriptor: DescriptorData,
-  options: { readonly version?: string | undefined; readonly env: Env },
+  options: Pick<ProvideOptions, 'version' | 'platform' | 'env'>,
 ): Provided | null {
   const place = placeOf(descriptor, options);
-  return place === null ? null : provided(place);
+  if (place !== null) return provided(place);
+  return descriptor.install?.manual === undefined ? null : brought(descriptor, options.env);
+}
+
+function brought(descriptor: DescriptorData, env: Env): Provided {
+  return provided({ ...manualPlace(descriptor, env), version: 'local' });
 }
 
 /**
@@ -56,10 +66,15 @@ export function plannedInstall(
  */
 export async function provide(descriptor: DescriptorData, options: ProvideOptions): Promise<Provided | null> {
   const place = placeOf(descriptor, options);
+  const manual = descriptor.install?.manual;
+  if (manual !== undefined) {
+    await assertBrought(descriptor, manual, manualPlace(descriptor, options.env));
+    return brought(descriptor, options.env);
+  }
   if (place === null) return null;
   if ((await inspect(descriptor, place)) === 'good') return provided(place);
   await mkdir(place.parent, { recursive: true, mode: 0o755 });
-  const lock = await takeLock(path.join(place.parent, `.${place.version}.lock`), options.signal, () =>
+  const lock = await takeLock(path.join(place.parent, `.${place.name}.lock`), options.signal, () =>
     options.progress('another wraptool is installing it: waiting'),
   );
   try {
@@ -75,8 +90,8 @@ export async function provide(descriptor: DescriptorData, options: ProvideOption
 
 function placeOf(
   descriptor: DescriptorData,
-  options: { version?: string | undefined; env: Env },
-): Place | null {
+  options: Pick<ProvideOptions, 'version' | 'platform' | 'env'>,
+): Versioned | null {
   const npm = descriptor.install?.npm;
   if (npm === undefined) {
     if (options.version === undefined) return null;
@@ -94,10 +109,13 @@ function placeOf(
       hint: `write it in full, such as --harness-version ${npm.version}`,
     });
   const parent = path.join(cacheDir(options.env), 'harnesses', descriptor.name);
-  return { parent, dir: path.join(parent, version), version };
+  const platform = foreign(options.platform);
+  // "@" is in no version.
+  const name = platform === null ? version : `${version}@${platformName(platform)}`;
+  return { parent, dir: path.join(parent, name), name, version, platform };
 }
 
-function provided({ dir, version }: Place): Provided {
+function provided({ dir, version }: Pick<Versioned, 'dir' | 'version'>): Provided {
   const tree = path.join(dir, 'tree');
   return { version, dir: tree, readOnly: [{ source: tree, target: harnessMount }] };
 }
@@ -105,7 +123,7 @@ function provided({ dir, version }: Place): Provided {
 /** Compares the installation with its receipt and the descriptor. */
 async function inspect(
   descriptor: DescriptorData,
-  place: Place,
+  place: Versioned,
 ): Promise<'good' | 'missing' | 'damaged' | 'of another origin'> {
   let receipt: Receipt;
   try {
@@ -126,35 +144,23 @@ async function inspect(
   return (await exists(tree)) && (await treeDigest(tree)) === receipt.tree ? 'good' : 'damaged';
 }
 
-async function exists(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-/** Under the lock: whatever lies aside was left by a process that died. */
-async function make(descriptor: DescriptorData, place: Place, options: ProvideOptions): Promise<void> {
+async function make(descriptor: DescriptorData, place: Versioned, options: ProvideOptions): Promise<void> {
   const npm = descriptor.install?.npm;
   if (npm === undefined) throw new WraptoolError('internal', `"${descriptor.name}" has nothing to install`);
-  const prefix = `.${place.version}.new-`;
-  for (const name of await readdir(place.parent))
-    if (name.startsWith(prefix)) await discard(path.join(place.parent, name));
-  const aside = await mkdtemp(path.join(place.parent, prefix));
-  try {
-    const [tree, scratch, ready] = ['tree', 'scratch', 'ready'].map((name) => path.join(aside, name)) as [
-      string,
-      string,
-      string,
-    ];
-    for (const dir of [tree, scratch, ready]) await mkdir(dir, { mode: 0o755 });
-    const { version } = place;
+  const { version, platform } = place;
+  if (platform !== null && npm.scripts.length > 0)
+    throw new WraptoolError(
+      'harness_install_failed',
+      `"${npm.package}" cannot be installed for ${platformName(platform)} on this machine`,
+      {
+        hint: `the install scripts of ${npm.scripts.join(', ')} choose for the machine that they run on: install it on such a one`,
+      },
+    );
+  await publish(place, async (tree, scratch) => {
     const installed = await install({
       npm,
       version,
+      platform,
       tree,
       scratch,
       env: options.env,
@@ -162,23 +168,9 @@ async function make(descriptor: DescriptorData, place: Place, options: ProvideOp
       progress: options.progress,
       signal: options.signal,
     });
-    await sealTree(tree);
     await checkCommand(descriptor, tree);
-    await rename(tree, path.join(ready, 'tree'));
-    const receipt: Receipt = {
-      receipt: 1,
-      package: npm.package,
-      version,
-      ...installed,
-      tree: await treeDigest(path.join(ready, 'tree')),
-      installed: new Date().toISOString(),
-    };
-    await writeDurably(path.join(ready, 'install.json'), `${JSON.stringify(receipt, null, 2)}\n`);
-    if (await exists(place.dir)) await rename(place.dir, path.join(aside, 'old'));
-    await rename(ready, place.dir);
-  } finally {
-    await discard(aside);
-  }
+    return { package: npm.package, version, ...installed };
+  });
 }
 
 /** The file that the descriptor wants to run must have come with the package. */
@@ -195,10 +187,4 @@ async function checkCommand(descriptor: DescriptorData, tree: string): Promise<v
       },
     );
   }
-}
-
-async function writeDurably(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { mode: 0o644, flag: 'wx' });
-  await using handle = await open(file, 'r');
-  await handle.sync();
 }

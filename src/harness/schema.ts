@@ -1,5 +1,7 @@
 /** The descriptor's schema: what harnesses/NAME.yaml may say, and nothing else. */
 import { z } from 'zod';
+import { clientConfigSchema } from './config-schema.ts';
+import { dataFormats } from './formats.ts';
 import { placeholders, type Placeholder } from './template.ts';
 
 type Kind = Placeholder['kind'];
@@ -58,26 +60,36 @@ function strings(value: Json): string[] {
   return [];
 }
 
+const data = z.record(z.string(), z.json()).optional();
+const contents = [...dataFormats, 'text'] as const;
+
 const file = z
   .strictObject({
     /** home: merged into the harness HOME; session: made new for each run, mode 0600, mounted read-only. */
     where: z.enum(['home', 'session']),
     path: relativePath,
-    json: z.record(z.string(), z.json()).optional(),
+    json: data,
+    toml: data,
+    yaml: data,
     text: noNul.optional(),
   })
   .superRefine((entry, context) => {
-    if ((entry.json === undefined) === (entry.text === undefined))
-      context.addIssue({ code: 'custom', message: 'expected either "json" or "text"' });
+    const given = contents.filter((key) => entry[key] !== undefined);
+    const [key] = given;
+    if (key === undefined || given.length > 1)
+      return context.addIssue({
+        code: 'custom',
+        message: 'expected one of "json", "toml", "yaml" and "text"',
+      });
     if (entry.where === 'session' && entry.path.includes('/'))
       context.addIssue({ code: 'custom', path: ['path'], message: 'expected a file name without "/"' });
     const allowed: Kind[] =
       entry.where === 'home' ? ['place', 'env-tail'] : ['place', 'token', 'env', 'env-tail'];
-    for (const text of entry.json === undefined ? [entry.text ?? ''] : strings(entry.json)) {
+    for (const text of strings(entry[key] ?? '')) {
       const message = misplaced(text, allowed, `a file of the harness HOME`);
-      if (message === null) continue;
-      context.addIssue({ code: 'custom', path: [entry.json === undefined ? 'text' : 'json'], message });
+      if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
     }
+    return undefined;
   });
 
 /** What is added to a run: argv after the command, variables, files. */
@@ -88,32 +100,53 @@ const layer = z.strictObject({
 });
 const emptyLayer = { args: [], env: {}, files: [] };
 
-export const descriptorSchema = z.strictObject({
+const npm = z.strictObject({
+  package: npmName,
+  /** Exact, and the one that the descriptor was checked with. */
+  version: z.string().regex(versionShape, 'expected an exact version such as 1.2.3'),
+  /** Registry integrity by package name, compared for exactly that version before any script runs. */
+  integrity: z
+    .record(npmName, z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'expected sha512-…'))
+    .default({}),
+  /** Packages whose install scripts run; no others do. */
+  scripts: z.array(npmName).default([]),
+  /** Whether those scripts get the private network; without it they have none. */
+  scripts_network: z.boolean().default(false),
+});
+
+/** A client that npm alone cannot provide: the operator brings its file. */
+const manual = z.strictObject({
+  /** Its program: the name that a file gets, or the path in a folder. */
+  file: relativePath,
+  /** Where to get it, one sentence without a full stop. */
+  how: z.string().min(1),
+});
+
+const fields = z.strictObject({
   version: z.literal(1),
   name: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, 'expected 1 to 32 of a-z, 0-9 and "-", a letter first'),
   title: z.string().min(1).max(80),
   install: z
-    .strictObject({
-      npm: z.strictObject({
-        package: npmName,
-        /** Exact, and the one that the descriptor was checked with. */
-        version: z.string().regex(versionShape, 'expected an exact version such as 1.2.3'),
-        /** Registry integrity by package name, compared for exactly that version before any script runs. */
-        integrity: z
-          .record(npmName, z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/, 'expected sha512-…'))
-          .default({}),
-        /** Packages whose install scripts run; no others do. */
-        scripts: z.array(npmName).default([]),
-        /** Whether those scripts get the private network; without it they have none. */
-        scripts_network: z.boolean().default(false),
-      }),
-    })
+    .strictObject({ npm: npm.optional(), manual: manual.optional() })
+    .refine(
+      (value) => (value.npm === undefined) !== (value.manual === undefined),
+      'expected either "npm" or "manual"',
+    )
     .optional(),
-  /** argv inside the runtime; the first word is absolute once filled. */
+  /** argv inside the runtime; the first word is absolute once filled. Empty: only its config on the host is known. */
   command: z
     .array(argument)
-    .min(1)
-    .refine((words) => /^(\/|%\{(harness|node)\})/.test(words[0] ?? ''), 'expected an absolute path first'),
+    .refine(
+      ([first]) => first === undefined || /^(\/|%\{(harness|node)\})/.test(first),
+      'expected an absolute path first',
+    )
+    .default([]),
+  /** The client's own config on the host. */
+  config: clientConfigSchema.optional(),
+  /** What is added to a run to see whether the client finds its gateway: `harness check`. */
+  health: z
+    .strictObject({ args: z.array(argument).default([]), env: z.record(envName, noNul).default({}) })
+    .optional(),
   known_env: z.record(envName, z.enum(['secret', 'plain'])).default({}),
   run: layer.default(emptyLayer),
   when_env: z.record(envName, layer).default({}),
@@ -124,6 +157,18 @@ export const descriptorSchema = z.strictObject({
   list_changed: z.boolean(),
 });
 
+export const descriptorSchema = fields.superRefine(({ command, config, install }, context) => {
+  if (command.length > 0) return;
+  if (config === undefined || install !== undefined)
+    context.addIssue({
+      code: 'custom',
+      path: ['command'],
+      message: 'expected at least one word, unless the descriptor is for "config" alone',
+    });
+});
+
 export type DescriptorData = z.infer<typeof descriptorSchema>;
+export type NpmInstall = z.infer<typeof npm>;
+export type ManualInstall = z.infer<typeof manual>;
 export type Layer = z.infer<typeof layer>;
 export type FileSeed = z.infer<typeof file>;

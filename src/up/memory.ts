@@ -1,6 +1,6 @@
 /** What is remembered per workspace, outside of it: the runtime last used and the remotes that the operator confirmed. */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { stateDir } from '../paths.ts';
 
@@ -38,4 +38,18 @@ export async function remember(env: Env, workspace: string, change: Partial<Memo
   const temporary = `${target}.${process.pid}`;
   await writeFile(temporary, `${JSON.stringify(next, null, 2)}\n`, { mode: 0o600 });
   await rename(temporary, target);
+}
+
+/** Every workspace that a session ran in. */
+export async function rememberedWorkspaces(env: Env): Promise<string[]> {
+  const folder = path.join(stateDir(env), 'workspaces');
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return Promise.all(
+    names
+      .filter((name) => /^[0-9a-f]{12}\.json$/.test(name))
+      .map(async (name) => (JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Memory).workspace),
+  );
 }

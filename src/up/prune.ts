@@ -3,7 +3,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { loadDescriptor } from '../harness/descriptor.ts';
-import { discard } from '../harness/install.ts';
+import { discard } from '../harness/publish.ts';
 import { cacheDir, stateDir } from '../paths.ts';
 import { workspaceKey, type Memory } from './memory.ts';
 import { createRuntime } from './runtime/create.ts';
@@ -88,7 +88,7 @@ async function oldInstallations(env: Env): Promise<Leftover[]> {
 /** Null where there is no such harness any more, or it is not installed by wraptool. */
 async function currentVersion(env: Env, name: string): Promise<string | null> {
   try {
-    return (await loadDescriptor(name, env)).install?.npm.version ?? null;
+    return (await loadDescriptor(name, env)).install?.npm?.version ?? null;
   } catch (error) {
     if (error instanceof WraptoolError && error.code === 'harness_unknown') return null;
     throw error;

@@ -8,6 +8,7 @@ import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
 import { startGateway, type Gateway } from '../supervise/supervisor.ts';
+import { announceRequests } from './announce.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
 import { remember } from './memory.ts';
@@ -21,7 +22,7 @@ import { createSession, listSessions, proposeName, type Session } from './sessio
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
-import { survey, type Ground } from './survey.ts';
+import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
 /** Runs the harness and returns its exit code, or 128+n where a signal ended the session. */
@@ -32,8 +33,9 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
   const ending = listenForEnd();
   teardown.push('signal handlers', async () => ending.release());
   try {
+    const approved = await approvedFor(options, world);
     const ground = await world.step('checks', async (say) => {
-      const found = await survey(options, world);
+      const found = await survey(options, world, approved);
       say(`${found.choice.runtime.name}: ${found.choice.why}`);
       return found;
     });
@@ -43,6 +45,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const provided = await world.step(`harness ${options.harness}`, (say) =>
       provide(ground.descriptor, {
         version: options.harnessVersion,
+        platform: platformFor(ground),
         env: world.env,
         confineInstall: ground.snapshot.config.up.confine_install,
         progress: say,
@@ -108,6 +111,13 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await world.step('checks inside', () => inspected(started, spec, session, ground, world));
     control.ready(started, spec);
     ending.signal.throwIfAborted();
+    const release = announceRequests({
+      dir: ground.snapshot.config.requests.log,
+      sessionId: session.state.id,
+      announce: (id) => world.attention(id),
+      fault: (error) => world.warn(`requests are not announced: ${String(error)}`),
+    });
+    teardown.push('requests', async () => release());
     record('harness', { command: spec.command });
     const code = await attend(await started.run(world.stdio), ending);
     record('harness ended', { code });

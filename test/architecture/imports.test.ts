@@ -27,13 +27,27 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'supervise/credentials.ts',
   ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
-  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
+  up: [
+    'config',
+    'log',
+    'harness',
+    'confine',
+    'devcontainer',
+    'supervise',
+    'paths.ts',
+    'executor/guards/git/discover.ts',
+  ],
+  // Judges the workspace's definition as hostile input and keeps what was approved; runs nothing.
+  devcontainer: ['edit', 'paths.ts'],
   supervise: ['config', 'log', 'paths.ts'],
+  // Pure but for store.ts, which keeps what outlives a session.
+  restart: ['config/location.ts', 'edit/file.ts', 'paths.ts', 'policy/pattern/pattern.ts', 'scrub'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
-  requests: ['config', 'edit', 'log', 'policy'],
+  // Of the executor only what resolves a program, so that an operator sees which one it is.
+  requests: ['config', 'edit', 'log', 'policy', 'executor/binary.ts', 'executor/types.ts'],
   web: ['config', 'log', 'requests', 'policy', 'supervise'],
   proxy: ['executor'],
-  introspect: ['executor'],
+  introspect: ['executor', 'confine'],
   executor: ['confine', 'scrub', 'policy/types.ts'],
   config: ['policy', 'paths.ts'],
   relay: [],
@@ -155,3 +169,39 @@ test('only what has to starts processes', () =>
     ),
     [],
   ));
+
+/** The files that a file of src imports, with what those import, and the specifiers of everything else. */
+function reached(start: readonly string[]): { files: Set<string>; foreign: Set<string> } {
+  const seen = new Set<string>();
+  const foreign = new Set<string>();
+  const open = [...start];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (seen.has(name)) continue;
+    seen.add(name);
+    for (const specifier of files.find((file) => file.name === name)?.imports ?? []) {
+      const to = resolved(name, specifier);
+      if (to === null) foreign.add(specifier);
+      else open.push(to);
+    }
+  }
+  return { files: seen, foreign };
+}
+
+const pureRestart = files
+  .map((file) => file.name)
+  .filter((name) => area(name) === 'restart' && name !== 'restart/store.ts');
+
+test('gate, ledger, preview and classifier do no I/O, nor does anything that they import', () => {
+  const { files: all, foreign } = reached(pureRestart);
+  assert.ok(all.has('restart/gate.ts') && all.has('restart/classify/walk.ts'));
+  assert.equal(all.has('restart/store.ts'), false);
+  assert.deepEqual([...foreign].sort(), ['unbash', 'zod']);
+});
+
+test('no code path of the gate spawns, signals, builds a command line or reads an environment', () => {
+  const gate = pureRestart.filter((name) => !name.startsWith('restart/classify/'));
+  const acting =
+    /\bprocess\s*(?:\.\w|\[)|globalThis|\bspawn|child_process|execFile|\bimport\(|\brequire\(|\.kill\(|systemctl/;
+  const found = gate.filter((name) => acting.test(readFileSync(path.join(source, name), 'utf8')));
+  assert.deepEqual(found, []);
+});

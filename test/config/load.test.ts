@@ -314,6 +314,7 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
         vcs: {
           binary: '/usr/bin/git',
@@ -326,10 +327,11 @@ void describe('accepted', () => {
           remotes: {},
           confine: 'auto',
           home_files: [],
+          help_argv: null,
         },
       },
       mcp_servers: {},
-      requests: { log: '/home/operator/.local/state/wraptool/log' },
+      requests: { log: '/home/operator/.local/state/wraptool/log', notify: [] },
       up: {
         runtime: 'auto',
         harness_env: [],
@@ -338,6 +340,7 @@ void describe('accepted', () => {
         confine_install: 'auto',
         base_image: 'mcr.microsoft.com/devcontainers/base:bookworm',
       },
+      supervisor: { restart: 'never', probe_tool: 'wraptool_discover' },
     });
   });
   test('an upstream server, and what is assumed of it', () => {

@@ -7,7 +7,8 @@ import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Format, Grammar, Json } from '../../src/edit/types.ts';
-import { addEntry, restoreEntry, type EntryPlace } from '../../src/edit/undo.ts';
+import type { EntryPlace } from '../../src/edit/receipts.ts';
+import { addEntry, restoreEntry } from '../../src/edit/undo.ts';
 import { bytes, index, json, variants } from './corpus.ts';
 import { atCall } from './faulty-disk.ts';
 
@@ -159,5 +160,41 @@ void test('a kill -9 before any call of an addition leaves a file that restore g
   };
   const numbers = calls.flatMap((call, index) => (changing.test(call) ? [index + 1] : []));
   assert.ok(numbers.length >= 8);
+  while (numbers.length > 0) await Promise.all(numbers.splice(0, 3).map(killed));
+});
+
+void test('a kill -9 before any call of a restore leaves a file that the next one gives back', async () => {
+  const original = '{ "a": 1 }\n';
+  const prepared = async (): Promise<string> => {
+    const dir = folder();
+    writeFileSync(path.join(dir, 'a.json'), original);
+    await addEntry(place(dir), { url: 'u' }, path.join(dir, 'state'));
+    return dir;
+  };
+  const counted = await prepared();
+  const { disk, calls } = atCall(0, () => undefined);
+  await restoreEntry(place(counted), path.join(counted, 'state'), disk);
+  const killed = async (number: number): Promise<void> => {
+    const dir = await prepared();
+    const file = path.join(dir, 'a.json');
+    const words = [child, file, '0', String(number), 'u', path.join(dir, 'state')];
+    assert.deepEqual(await once(spawn(process.execPath, words, { stdio: 'inherit' }), 'exit'), [
+      null,
+      'SIGKILL',
+    ]);
+    assert.equal((await restoreEntry(place(dir), path.join(dir, 'state'))).ok, true);
+    assert.equal(readFileSync(file, 'utf8'), original, `${number} ${calls[number - 1]}`);
+    assert.deepEqual(
+      readdirSync(path.join(dir, 'state')).filter((name) => name.endsWith('.json')),
+      [],
+    );
+    assert.deepEqual(
+      readdirSync(dir).filter((name) => name.startsWith('.')),
+      [],
+    );
+  };
+  const changing = /^(rename|unlink|handle\.writeFile)$/;
+  const numbers = calls.flatMap((call, index) => (changing.test(call) ? [index + 1] : []));
+  assert.ok(numbers.length >= 5);
   while (numbers.length > 0) await Promise.all(numbers.splice(0, 3).map(killed));
 });

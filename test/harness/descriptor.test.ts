@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -10,6 +10,7 @@ import { parseDescriptor } from '../../src/harness/parse.ts';
 const scratch = await mkdtemp(path.join(os.tmpdir(), 'wraptool-descriptor-'));
 after(() => rm(scratch, { recursive: true }));
 const env = { HOME: scratch, XDG_CONFIG_HOME: path.join(scratch, 'config') };
+const all = (await readdir('harnesses')).map((name) => path.basename(name, '.yaml')).sort();
 const own = path.join(scratch, 'config/wraptool/harnesses');
 await mkdir(own, { recursive: true });
 
@@ -39,7 +40,7 @@ describe('a descriptor is refused, with the place and what was expected, when', 
       'a key far down is unknown',
       `${good}run:\n  files:\n    - { where: home, path: a, jsn: {} }\n`,
       [
-        'f.yaml:8:7 run.files[0]: expected either "json" or "text", found a map',
+        'f.yaml:8:7 run.files[0]: expected one of "json", "toml", "yaml" and "text", found a map',
         'f.yaml:8:31 run.files[0].jsn: unknown key (did you mean "json"?)',
       ],
     ],
@@ -156,7 +157,7 @@ test('an unknown harness is told with the near one, the known ones and where new
   await assert.rejects(loadDescriptor('cluade', env), {
     code: 'harness_unknown',
     message: 'there is no harness "cluade"',
-    hint: `did you mean "claude"? known: claude, shell; your own go into ${own}`,
+    hint: `did you mean "claude"? known: ${all.join(', ')}; your own go into ${own}`,
   });
 });
 
@@ -172,13 +173,16 @@ test('the operator’s own descriptor goes before the built-in one of the same n
   await writeFile(path.join(folder, 'probe.yaml'), good);
   await writeFile(path.join(folder, 'notes.txt'), 'not a descriptor');
   const mine = { ...env, XDG_CONFIG_HOME: config };
-  const all = await listDescriptors(mine);
+  const listed = await listDescriptors(mine);
   assert.deepEqual(
-    all.map(({ name, origin, title }) => [name, origin, title]),
+    listed.map(({ name }) => name),
+    [...all, 'probe'].sort(),
+  );
+  assert.deepEqual(
+    listed.filter(({ origin }) => origin === 'user').map(({ name, title }) => [name, title]),
     [
-      ['claude', 'built-in', 'Claude Code'],
-      ['probe', 'user', 'A probe'],
-      ['shell', 'user', 'A probe'],
+      ['probe', 'A probe'],
+      ['shell', 'A probe'],
     ],
   );
   assert.equal((await loadDescriptor('probe', mine)).file, path.join(folder, 'probe.yaml'));

@@ -13,6 +13,10 @@ export type Package = {
   readonly files: Readonly<Record<string, string>>;
   readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
 };
 
 export type Registry = {
@@ -83,15 +87,12 @@ function document(versions: readonly Packed[], url: string): unknown {
     name: versions[0]?.name,
     'dist-tags': { latest: versions.at(-1)?.version },
     versions: Object.fromEntries(
-      versions.map(({ name, version, scripts, dependencies, integrity }) => [
-        version,
+      versions.map(({ tarball: _bytes, files: _files, integrity, ...manifest }) => [
+        manifest.version,
         {
-          name,
-          version,
-          scripts,
-          dependencies,
-          hasInstallScript: scripts !== undefined,
-          dist: { tarball: `${url}${name}/-/${version}.tgz`, integrity },
+          ...manifest,
+          hasInstallScript: manifest.scripts !== undefined,
+          dist: { tarball: `${url}${manifest.name}/-/${manifest.version}.tgz`, integrity },
         },
       ]),
     ),

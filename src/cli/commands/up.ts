@@ -1,10 +1,12 @@
-import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import type { Inspection } from '../../devcontainer/inspect.ts';
 import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
+import { ask, canAsk } from '../ask.ts';
+import { callAttention } from '../attention.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
 import { createStep, printEvent } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
@@ -22,6 +24,8 @@ export function register(program: Command): void {
     .option('--name <name>', 'name of the session')
     .option('--home <name>', 'a harness home shared by several workspaces')
     .option('--config <file>', 'config file')
+    .option('--devcontainer <which>', '"workspace": its own definition, after approval of its exact content')
+    .option('--definition <file>', 'with --devcontainer workspace: which one, relative to the workspace')
     .option('--harness-version <version>', 'another version than the checked one')
     .option('--dry-run', 'print what would run, secrets masked')
     .option('--json', 'errors and --dry-run as JSON, progress as JSON events on stderr')
@@ -62,18 +66,17 @@ function world(json: boolean): UpWorld {
     step: createStep({ quiet: process.argv.includes('--quiet'), json }),
     note: json ? (text) => printEvent({ event: 'note', text }) : note,
     warn: json ? (text) => printEvent({ event: 'warning', text }) : warn,
-    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
+    attention: (id) => callAttention(process.stderr, id),
+    ask: canAsk() ? ask : null,
+    approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',
   };
 }
 
-async function ask(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${escapeHostile(question)} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
+/** The whole definition is loaded only where it is needed. */
+async function showAndApprove(found: Inspection): Promise<boolean> {
+  const { approveOnTerminal } = await import('./devcontainer.ts');
+  return approveOnTerminal(found);
 }
 
 /** Without a config: offers to write the starter on a terminal, then goes on; elsewhere the error stands. */
@@ -83,7 +86,7 @@ async function withConfig(options: UpOptions, run: () => Promise<number>): Promi
   } catch (error) {
     const offer =
       error instanceof WraptoolError && error.code === 'config_missing' && options.config === undefined;
-    if (!offer || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    if (!offer || !canAsk()) throw error;
     if (!(await ask('there is no config yet: write a starter with read-only git rules?'))) throw error;
     const { init } = await import('./init.ts');
     await init({ env: process.env });

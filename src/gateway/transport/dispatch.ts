@@ -47,7 +47,8 @@ export async function answer(
     case 'ping':
       return {};
     case 'tools/list':
-      return { tools: core.listTools() };
+      await core.ready();
+      return { tools: core.listTools(caller) };
     case 'tools/call':
       return callTool(core, caller, request.params, running);
     case 'logging/setLevel':

@@ -74,7 +74,10 @@ async function answer(
   running: Parameters<typeof callTool>[3],
 ): Promise<Result> {
   if (method === 'tools/call') return callTool(wire.core, caller, params, running);
-  if (method === 'tools/list') return { tools: wire.core.listTools(), ttlMs, cacheScope: 'private' };
+  if (method === 'tools/list') {
+    await wire.core.ready();
+    return { tools: wire.core.listTools(caller), ttlMs, cacheScope: 'private' };
+  }
   return {
     supportedVersions: [statelessVersion],
     capabilities: capabilities(wire.core),

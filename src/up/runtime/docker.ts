@@ -21,7 +21,7 @@ export type ContainerView = {
   readonly env: readonly string[];
   readonly pidMode: string;
   readonly ipcMode: string;
-  readonly mounts: readonly { source: string; target: string; writable: boolean }[];
+  readonly mounts: readonly { source: string; target: string; writable: boolean; kind: string }[];
 };
 
 export type ExecOptions = {
@@ -306,6 +306,7 @@ function view(found: Dockerode.ContainerInspectInfo): ContainerView {
       source: mount.Source,
       target: mount.Destination,
       writable: mount.RW,
+      kind: mount.Type,
     })),
   };
 }

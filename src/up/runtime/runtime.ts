@@ -1,5 +1,7 @@
 /** What the harness runs in. Three implementations, one interface; `up` knows no other. */
 import type { Availability, Bind } from '../../confine/types.ts';
+import type { Entry } from '../../devcontainer/tree.ts';
+import type { JsonObject } from '../../devcontainer/values.ts';
 import type { TerminalSize } from '../attach.ts';
 
 export type RuntimeName = 'guix' | 'devcontainer' | 'bubblewrap';
@@ -15,6 +17,18 @@ export const inside = {
   socketDir: '/run/wraptool',
   socket: '/run/wraptool/gateway.sock',
 } as const;
+
+/** A definition of the workspace that the operator approved. */
+export type ApprovedDefinition = {
+  /** Folder with the copy that was taken then. */
+  readonly copy: string;
+  /** Of the definition, relative to the workspace. */
+  readonly name: string;
+  readonly hash: string;
+  readonly given: JsonObject;
+  /** What is in the copy, by path relative to the workspace. */
+  readonly files: ReadonlyMap<string, Entry>;
+};
 
 export type LaunchSpec = {
   readonly session: { readonly name: string; readonly id: string; readonly dir: string };
@@ -39,6 +53,8 @@ export type LaunchSpec = {
   readonly network: 'private' | 'host' | 'none';
   /** Dev Container only: base image of the default definition. */
   readonly baseImage: string;
+  /** Dev Container only: the workspace's own definition in place of the default one. */
+  readonly approved?: ApprovedDefinition;
 };
 
 /** What --dry-run prints: one entry per thing that would be run or called, secrets masked. */
@@ -93,8 +109,11 @@ export interface Started {
 
 export interface Runtime {
   readonly name: RuntimeName;
-  /** `baseImage`: what a Dev Container would be built from. `workspace`: no program of it is ever taken for the system's. */
-  available(options: { baseImage: string; workspace?: string }): Promise<Availability>;
+  /**
+   * `baseImage`: what a Dev Container would be built from, null for what a definition says. `workspace`: no program of it
+   * is ever taken for the system's.
+   */
+  available(options: { baseImage: string | null; workspace?: string }): Promise<Availability>;
   describe(spec: LaunchSpec): Promise<Description>;
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;

@@ -1,0 +1,51 @@
+/** What can be restarted, as far as the session folders and the recorded namespaces tell. */
+import { loadConfig } from '../config/load.ts';
+import { WraptoolError } from '../errors.ts';
+import { readNamespaces } from '../restart/store.ts';
+import type { Marker, Namespace } from '../restart/types.ts';
+import { listSessions, type Session } from '../up/session.ts';
+import { note } from './voice.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export type KnownNamespaces = {
+  readonly namespaces: readonly Namespace[];
+  readonly markers: readonly Marker[];
+  /** Process ids of live gateways and supervisors. */
+  readonly pids: readonly number[];
+};
+
+export async function knownNamespaces(env: Env): Promise<KnownNamespaces> {
+  const sessions = await liveSessions(env);
+  const recorded = await readNamespaces(env);
+  const live = await Promise.all(sessions.map((session) => namespacesOf(env, session)));
+  const all = [...live.flat(), ...recorded.map(({ name, kind }): Namespace => ({ name, kind }))];
+  const byName = new Map(all.toReversed().map((one) => [one.name, one]));
+  return {
+    namespaces: [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    markers: recorded.flatMap(({ markers }) => markers),
+    pids: sessions.flatMap(({ state: { gateway, supervisor } }) =>
+      [supervisor.pid, gateway?.pid ?? []].flat(),
+    ),
+  };
+}
+
+/** Sessions whose supervisor lives. */
+async function liveSessions(env: Env): Promise<Session[]> {
+  const found = await listSessions(env);
+  return found.flatMap(({ session, alive }) => (alive && session !== null ? [session] : []));
+}
+
+/** The session's gateway, and the servers of its config. */
+async function namespacesOf(env: Env, { state: { name, config } }: Session): Promise<Namespace[]> {
+  const gateway: Namespace = { name, kind: 'session' };
+  try {
+    const { config: loaded } = await loadConfig({ path: config, env, locations: false });
+    const servers = Object.keys(loaded.mcp_servers);
+    return [gateway, ...servers.map((server): Namespace => ({ name: `${name}/${server}`, kind: 'server' }))];
+  } catch (error) {
+    if (!(error instanceof WraptoolError)) throw error;
+    note(`the servers of "${name}" are not known: ${error.message}`);
+    return [gateway];
+  }
+}

@@ -12,10 +12,18 @@ export const commandTable: Readonly<Record<string, Entry>> = {
     load: () => import('./commands/up.ts'),
   },
   ps: { summary: 'list sessions, and reclaim what dead ones left', load: () => import('./commands/ps.ts') },
+  exec: { summary: 'run a command in a session', load: () => import('./commands/exec.ts') },
+  inspect: { summary: 'tell what is known of a session', load: () => import('./commands/inspect.ts') },
+  logs: { summary: 'show what happened in a session', load: () => import('./commands/logs.ts') },
   down: { summary: 'end a session', load: () => import('./commands/down.ts') },
   restart: {
     summary: 'restart a gateway through its supervisor; judge a command that would kill one',
     load: () => import('./commands/restart.ts'),
+  },
+  prune: { summary: 'remove what is left over', load: () => import('./commands/prune.ts') },
+  doctor: {
+    summary: 'check what wraptool needs, and say how to mend it',
+    load: () => import('./commands/doctor.ts'),
   },
   init: { summary: 'write a commented starter config', load: () => import('./commands/init.ts') },
   policy: { summary: 'test calls against the policy', load: () => import('./commands/policy.ts') },
@@ -34,6 +42,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
   harness: {
     summary: 'list, install, add and check harnesses, write their config',
     load: () => import('./commands/harness.ts'),
+  },
+  devcontainer: {
+    summary: "inspect and approve the workspace's own dev container definition",
+    load: () => import('./commands/devcontainer.ts'),
   },
   introspect: {
     summary: 'show the subcommands and flags of a tool’s help',

@@ -106,7 +106,7 @@ async function why(seq: string, flags: Where): Promise<void> {
 }
 
 /** One line per record: time, seq, event, facts. Whatever an agent wrote is escaped. */
-function render({ seq, record }: Entry): string {
+export function render({ seq, record }: Entry): string {
   const session = record.session === null ? '' : ` [${escapeHostile(record.session)}]`;
   return `${record.time} ${seq}${session} ${record.event} ${escapeHostile(facts(record))}`;
 }

@@ -76,6 +76,21 @@ export const errorCodes = {
     summary: 'that folder cannot be a workspace',
     mend: 'name a project folder with `--workspace`',
   },
+  devcontainer_missing: {
+    exit: 2,
+    summary: 'the workspace has no dev container definition',
+    mend: 'leave `--devcontainer` out, or name the definition with `--definition`',
+  },
+  devcontainer_unapproved: {
+    exit: 3,
+    summary: 'the workspace’s dev container definition was not approved, or has changed since',
+    mend: 'read what it reaches, then `wraptool devcontainer approve`',
+  },
+  devcontainer_refused: {
+    exit: 3,
+    summary: 'the workspace’s dev container definition cannot be used as it is',
+    mend: 'change what is listed in the definition, then approve it',
+  },
   session_exists: {
     exit: 2,
     summary: 'a session of that name is running',
@@ -91,6 +106,16 @@ export const errorCodes = {
     exit: 3,
     summary: 'there is no live or recorded namespace of that name',
     mend: '`wraptool restart policy` lists them',
+  },
+  session_unreachable: {
+    exit: 1,
+    summary: 'the supervisor of a session does not answer',
+    mend: '`wraptool inspect NAME` shows what is known of it; `wraptool down NAME` ends it',
+  },
+  preflight_failed: {
+    exit: 1,
+    summary: 'the runtime is there, but a check inside it failed; the harness was not started',
+    mend: 'mend what each line names, then start again',
   },
   address_in_use: {
     exit: 1,
@@ -121,6 +146,26 @@ export const errorCodes = {
     exit: 3,
     summary: 'what is asked for cannot be written as a rule',
     mend: 'look at the text that is named: empty, or with characters that do not show',
+  },
+  request_unknown: {
+    exit: 2,
+    summary: 'there is no request, or no grant, of that id',
+    mend: '`wraptool requests list --all` and `wraptool grants list --all` show them all',
+  },
+  request_decided: {
+    exit: 3,
+    summary: 'the request was decided already, or the grant has ended',
+    mend: '`wraptool requests show ID` says how',
+  },
+  request_stale: {
+    exit: 3,
+    summary: 'what was shown has changed since: the request, the program, the config or the change to it',
+    mend: 'look at it again, then approve what is shown now',
+  },
+  request_unmet: {
+    exit: 3,
+    summary: 'approving would not allow the call: something else refuses it too',
+    mend: 'read the reason; what no rule of the subcommand can allow is to be changed in the config by hand',
   },
   syntax_error: {
     exit: 3,

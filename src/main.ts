@@ -3,16 +3,18 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const supported = (major === 22 && minor >= 18) || (major === 24 && minor >= 11) || major > 24;
 if (supported) {
-  const [{ cacheDir }, { enableCompileCache }, { watchOutput }] = await Promise.all([
+  const [{ cacheDir }, { enableCompileCache }] = await Promise.all([
     import('./paths.ts'),
     import('./cli/compile-cache.ts'),
-    import('./cli/output.ts'),
   ]);
   // Node's own choice lies in /tmp, where another user could have laid code for us.
   enableCompileCache(`${cacheDir(process.env)}/compile`);
-  const { run } = await import('./cli/program.ts');
+  const argv = process.argv.slice(2);
+  // Begun first: the rest is loaded while another process is at work for it.
+  const begun = (await import('./cli/direct.ts')).direct(argv);
+  const { watchOutput } = await import('./cli/output.ts');
   const output = watchOutput();
-  process.exitCode = await run(process.argv.slice(2));
+  process.exitCode = begun === null ? await (await import('./cli/program.ts')).run(argv) : await begun;
   process.once('exit', (code) => {
     if (output.fault === null) return;
     process.stderr.write(`error: the output could not be written: ${output.fault.message}\n`);

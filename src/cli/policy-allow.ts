@@ -1,11 +1,12 @@
 /** `wraptool policy allow`: writes a rule into the config in place; whatever is not added stays byte for byte. */
 import type { Command } from 'commander';
-import { configPath, parseConfig } from '../config/load.ts';
+import { configPath } from '../config/load.ts';
 import { editFile } from '../edit/file.ts';
 import { addAllowRule } from '../edit/policy.ts';
 import { refusalError } from '../edit/refuse.ts';
 import type { Edited, Outcome } from '../edit/types.ts';
 import { WraptoolError } from '../errors.ts';
+import { freshProblem } from '../requests/fresh-problem.ts';
 import { escapeHostile } from './hostile.ts';
 import { note, printError, printJson } from './voice.ts';
 
@@ -71,25 +72,4 @@ function report(outcome: Edited, file: string, flags: Flags): void {
   process.stdout.write(outcome.diff.split('\n').map(escapeHostile).join('\n'));
   for (const remark of outcome.notes) note(remark);
   if (changed) note(dryRun ? `"${file}" was left alone` : `written to "${file}"`);
-}
-
-/** What keeps the new text from loading and did not keep the old one from it; null where nothing does. */
-function freshProblem(before: string, after: string, file: string, env: Env): string | null {
-  const known = new Set(problems(before, file, env).map(unplaced));
-  return problems(after, file, env).find((problem) => !known.has(unplaced(problem))) ?? null;
-}
-
-/** Positions move with the addition. */
-function unplaced(problem: string): string {
-  return problem.replace(/:\d+:\d+\b/, '');
-}
-
-function problems(text: string, file: string, env: Env): readonly string[] {
-  try {
-    parseConfig(Buffer.from(text), { file, real: file, env });
-    return [];
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    return error.problems.length > 0 ? error.problems : [error.message];
-  }
 }

@@ -26,7 +26,7 @@ export async function diffPolicies(
     for (const tool of policy.tools.values())
       for (const argv of tool.examples) add([tool.name, ...argv], 'example');
   for await (const { record } of readLog(log))
-    if (record.event === 'decided' && record.argv !== null && record.argv_cut !== true)
+    if (record.event === 'decided' && record.argv !== null && !record.argv_cut)
       add([record.tool, ...record.argv], 'log');
   const changed = [...calls.values()].flatMap(({ call, source }) => {
     const [old, now] = [decide(before, call), decide(after, call)];

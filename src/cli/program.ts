@@ -7,7 +7,6 @@ import { printError, setQuiet } from './voice.ts';
 
 /** Parses argv, runs the command and returns the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
-  const json = wantsJson(argv);
   try {
     const page = plainPage(argv);
     if (page !== null) {
@@ -24,8 +23,13 @@ export async function run(argv: readonly string[]): Promise<number> {
     await parse(words, entry, usageHint(words));
     return typeof process.exitCode === 'number' ? process.exitCode : 0;
   } catch (error) {
-    return printError(error, { json, ...exitFor(argv, error) });
+    return failed(argv, error);
   }
+}
+
+/** Says why a command failed; its exit code. */
+export function failed(argv: readonly string[], error: unknown): number {
+  return printError(error, { json: wantsJson(argv), ...exitFor(argv, error) });
 }
 
 /** What is answered without a command. */
@@ -42,11 +46,11 @@ function wantsJson(argv: readonly string[]): boolean {
   return (end < 0 ? argv : argv.slice(0, end)).includes('--json');
 }
 
-/** `up` and `exec` leave 1 to 124 to the harness: what fails before it ran is 125, usage and config stay 2. */
+/** `up` and `exec` leave 1 to 124 to the harness: what fails before it ran is 125; usage and config stay 2, refusals 3. */
 function exitFor(argv: readonly string[], error: unknown): { exit?: number } {
   const name = argv.find((word) => !word.startsWith('-'));
   if (name !== 'up' && name !== 'exec') return {};
-  return error instanceof WraptoolError && errorCodes[error.code].exit === 2 ? {} : { exit: 125 };
+  return error instanceof WraptoolError && errorCodes[error.code].exit !== 1 ? {} : { exit: 125 };
 }
 
 function usageHint(argv: readonly string[]): string {

@@ -1,14 +1,65 @@
-/** Named steps with progress on stderr: a live list on a terminal, plain lines elsewhere. stdout stays the harness's. */
-import { Listr, ListrLogger, ProcessOutput } from 'listr2';
-import { escapeHostile } from './hostile.ts';
+/**
+ * Named steps with progress on stderr: a live list on a terminal, plain lines elsewhere, or JSON events. stdout stays the
+ * harness's.
+ */
+import { Listr, ListrLogger, PRESET_TIMER, ProcessOutput } from 'listr2';
+import { escapeHostile, escapeJson } from './hostile.ts';
 
 export type Step = <T>(title: string, work: (say: (message: string) => void) => Promise<T>) => Promise<T>;
 
-/** Chooses by whether stderr is a terminal. */
-export function createStep(options: { quiet: boolean }): Step {
+/** Longest time without a word, in ms. */
+const silenceMs = 1_800;
+
+/** Chooses by whether stderr is a terminal; `json`: events, one per line, on stderr. */
+export function createStep(options: { quiet: boolean; json?: boolean }): Step {
+  if (options.json) return events;
   if (options.quiet) return (_title, work) => work(() => undefined);
   return process.stderr.isTTY ? live : plain;
 }
+
+/** Says something of its own accord when nothing else was said for a while. */
+async function watched<T>(
+  work: (say: (message: string) => void) => Promise<T>,
+  say: (message: string) => void,
+  silent: (last: string, ms: number) => void,
+): Promise<T> {
+  const began = performance.now();
+  let last = '';
+  const timer = setInterval(() => silent(last, performance.now() - began), silenceMs);
+  try {
+    return await work((message) => {
+      timer.refresh();
+      if (message !== last) say(message);
+      last = message;
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** One event for people's programs; what an agent could have written is escaped. */
+export function printEvent(event: Readonly<Record<string, unknown>>): void {
+  process.stderr.write(`${escapeJson(JSON.stringify({ time: new Date().toISOString(), ...event }))}\n`);
+}
+
+const events: Step = async (step, work) => {
+  const began = performance.now();
+  const tell = (state: string, more: Readonly<Record<string, unknown>> = {}): void =>
+    printEvent({ event: 'step', step, state, ms: Math.round(performance.now() - began), ...more });
+  tell('started');
+  try {
+    const value = await watched(
+      work,
+      (detail) => tell('progress', { detail }),
+      (detail) => tell('progress', { detail }),
+    );
+    tell('done');
+    return value;
+  } catch (error) {
+    tell('failed');
+    throw error;
+  }
+};
 
 const live: Step = async (title, work) => {
   let result: { value: Awaited<ReturnType<typeof work>> } | undefined;
@@ -31,6 +82,7 @@ const live: Step = async (title, work) => {
       registerSignalListeners: false,
       rendererOptions: {
         showErrorMessage: false,
+        timer: PRESET_TIMER,
         logger: new ListrLogger({ processOutput: new ProcessOutput(process.stderr, process.stderr) }),
       },
     },
@@ -43,11 +95,11 @@ const live: Step = async (title, work) => {
 const plain: Step = async (title, work) => {
   const began = performance.now();
   const line = (text: string) => process.stderr.write(`wraptool: ${text}\n`);
-  let last = '';
-  const value = await work((message) => {
-    if (message !== last) line(`${title}: ${escapeHostile(message)}`);
-    last = message;
-  });
+  const value = await watched(
+    work,
+    (message) => line(`${title}: ${escapeHostile(message)}`),
+    (last, ms) => line(`${title}: ${escapeHostile(last || 'at work')} (${Math.round(ms / 1000)} s)`),
+  );
   line(`${title}: done (${Math.round(performance.now() - began)} ms)`);
   return value;
 };

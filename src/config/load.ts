@@ -106,6 +106,7 @@ export function parseConfig(bytes: Uint8Array, from: { file: string; real: strin
   return freeze({
     file: from.real,
     hash: createHash('sha256').update(bytes).digest('hex'),
+    text: Buffer.from(bytes).toString('utf8'),
     config,
     policy: compiled.policy,
     warnings: compiled.warnings.map((problem) => ({ ...problem, line: yaml.placeOf(problem.path).line })),

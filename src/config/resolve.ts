@@ -34,7 +34,10 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
     mcp_servers: Object.fromEntries(
       Object.entries(input.mcp_servers).map(([name, server]) => [name, resolveServer(server, limits, real)]),
     ),
-    requests: { log: input.requests.log === undefined ? places.log : real(input.requests.log) },
+    requests: {
+      log: input.requests.log === undefined ? places.log : real(input.requests.log),
+      notify: input.requests.notify.map((word, index) => (index === 0 ? real(word) : word)),
+    },
     up: { ...input.up, extra_roots: input.up.extra_roots.map(real) },
     supervisor: input.supervisor,
   };

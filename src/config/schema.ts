@@ -336,9 +336,23 @@ export const configSchema = z.strictObject({
         .describe(
           'The folder of the log. Default: `~/.local/state/wraptool/log` (under $XDG_STATE_HOME where that is set).',
         ),
+      notify: z
+        .array(
+          text('a word of a command line', (value) => value !== ''),
+          {
+            error: 'expected a list of words, such as [notify-send, wraptool]',
+          },
+        )
+        .default([])
+        .refine(([program]) => program === undefined || /^(?:\/|~\/|[^/]+$)/.test(program), {
+          error: 'expected a program’s name or an absolute path first',
+        })
+        .describe(
+          'A program, with its arguments, that is run for each new request, with the request’s id and the name of its tool as last arguments. Not a shell. Its environment has PATH, HOME and what a desktop notification needs, nothing else; it is ended after 10 s.',
+        ),
     })
     .prefault({})
-    .describe('The log of calls and requests.'),
+    .describe('The log of calls and requests, and who is told of a request.'),
   defaults: z
     .strictObject({
       timeout: duration.default('60s').describe('How long a call may run.'),

@@ -54,7 +54,7 @@ export type Config = {
   };
   readonly tools: Readonly<Record<string, ToolConfig>>;
   readonly mcp_servers: Readonly<Record<string, McpServerConfig>>;
-  readonly requests: { readonly log: string };
+  readonly requests: { readonly log: string; readonly notify: readonly string[] };
   readonly up: Readonly<Omit<ConfigInput['up'], 'harness_env' | 'extra_roots'>> & {
     readonly harness_env: readonly string[];
     readonly extra_roots: readonly string[];
@@ -68,6 +68,8 @@ export type Snapshot = {
   readonly file: string;
   /** sha256 of the file's bytes, hex. */
   readonly hash: string;
+  /** The file's text, byte order mark included. */
+  readonly text: string;
   readonly config: Config;
   readonly policy: Policy;
   /** What is doubtful: shown by `config check`, never a reason to refuse. */

@@ -184,8 +184,8 @@ function merge(seen: Status, line: string): Status {
 
 /** The launcher does not wait for the sandbox when it is killed; of what is inside, the first process goes last. */
 async function gone(init: number | null): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (init !== null && Date.now() < deadline && (await runs(init))) await setTimeout(5);
+  const deadline = performance.now() + 5000;
+  while (init !== null && performance.now() < deadline && (await runs(init))) await setTimeout(5);
 }
 
 async function runs(pid: number): Promise<boolean> {

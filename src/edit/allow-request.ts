@@ -7,14 +7,25 @@ export type AllowRequest = {
   /** Words parted by single spaces; null for the bare tool. */
   readonly subcommand: string | null;
   readonly flags: readonly string[];
-  /**
-   * From a refused call: a rule of its own, exactly as wide as that call. Per flag the values seen (none: the flag was
-   * bare); the positionals in order.
-   */
-  readonly exact?: {
-    readonly values: Readonly<Record<string, readonly string[]>>;
-    readonly args: readonly string[];
-  };
+  /** From a refused call: a rule of its own, exactly as wide as that call. */
+  readonly exact?: ExactCall | undefined;
+};
+
+export type ExactCall = {
+  /** Per flag the values seen; none: the flag was bare. */
+  readonly values: Readonly<Record<string, readonly string[]>>;
+  /** Positionals in order. */
+  readonly args: readonly string[];
+  /** Flags that were given more than once. */
+  readonly repeat?: readonly string[] | undefined;
+  /** Flags whose value may be left out, by what other rules of the subcommand say. */
+  readonly optional?: readonly string[] | undefined;
+  /** Flags whose value was a word of its own. */
+  readonly detached?: readonly string[] | undefined;
+  /** Whether "--" was given. */
+  readonly end?: boolean | undefined;
+  /** Leaves open what values the flags have, or that and the positionals too. */
+  readonly open?: 'flags' | 'all' | undefined;
 };
 
 // Control, bidi and zero-width characters and lone surrogates: what an approver would not see.
@@ -71,4 +82,32 @@ function isDenied(flag: string, { flags }: Rule): boolean {
 
 function wordsOf(subcommand: string | null): string[] {
   return subcommand === null ? [] : subcommand.split(' ');
+}
+
+type Constraint = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+/** The keys of the rule beside `subcommand` and `flags`, as data. */
+export function exactKeys({ flags, exact }: AllowRequest): Readonly<Record<string, unknown>> {
+  if (exact === undefined) return {};
+  const constraints = [...new Set(flags)].flatMap((flag) => {
+    const constraint = flagConstraint(flag, exact);
+    return Object.keys(constraint).length === 0 ? [] : [[flag, constraint] as const];
+  });
+  return {
+    ...(constraints.length === 0 ? {} : { flag_constraints: Object.fromEntries(constraints) }),
+    ...(exact.args.length === 0
+      ? {}
+      : { args: exact.open === 'all' ? 'any' : exact.args.map((arg) => ({ enum: [arg] })) }),
+    ...(exact.end ? { end_of_options: true } : {}),
+  };
+}
+
+function flagConstraint(flag: string, exact: ExactCall): Constraint {
+  const seen = exact.values[flag] ?? [];
+  const repeat = exact.repeat?.includes(flag) ? { repeat: true } : {};
+  const optional = exact.optional?.includes(flag) ? { value: 'optional' } : {};
+  if (exact.open)
+    return { ...(exact.detached?.includes(flag) ? { value: 'required' } : optional), ...repeat };
+  if (seen.length === 0) return { value: 'none', ...repeat };
+  return { ...optional, enum: [...new Set(seen)], ...repeat };
 }

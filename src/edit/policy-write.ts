@@ -1,6 +1,6 @@
 /** Rules and lists of flags, written as their neighbours are. */
 import { isSeq } from 'yaml';
-import type { AllowRequest } from './allow-request.ts';
+import { exactKeys, type AllowRequest } from './allow-request.ts';
 import type { PolicyTool, Rule } from './policy-read.ts';
 import { isFlow, pairOf, startOf, type MapNode, type PairNode, type SeqNode } from './yaml-read.ts';
 import {
@@ -103,22 +103,22 @@ export function ruleFields(request: AllowRequest, style: RuleStyle, flags: ListS
 }
 
 /** What keeps a rule as narrow as the call that it was asked for by. */
-function exactFields({ flags, exact }: AllowRequest, strings: StringStyle, keys: Quote): Field[] {
-  if (exact === undefined) return [];
+function exactFields(request: AllowRequest, strings: StringStyle, keys: Quote): Field[] {
   const word = (name: string): string => writeKey(name, keys);
-  const value = (text: string): string => writeString(text, strings, true);
-  const choice = (texts: readonly string[]): string =>
-    `{ ${word('enum')}: [${texts.map(value).join(', ')}] }`;
-  const constraints = [...new Set(flags)].map((flag) => {
-    const seen = exact.values[flag] ?? [];
-    return `${value(flag)}: ${seen.length === 0 ? `{ ${word('value')}: ${writeString('none', { quote: keys, fallback: 'double' }, true)} }` : choice(seen)}`;
-  });
-  return [
-    ...(constraints.length === 0
-      ? []
-      : [{ key: word('flag_constraints'), inline: `{ ${constraints.join(', ')} }` }]),
-    ...(exact.args.length === 0
-      ? []
-      : [{ key: word('args'), inline: `[${exact.args.map((arg) => choice([arg])).join(', ')}]` }]),
-  ];
+  const write = (value: unknown): string => {
+    if (typeof value === 'string') return writeString(value, strings, true);
+    if (Array.isArray(value)) return `[${value.map(write).join(', ')}]`;
+    if (typeof value !== 'object' || value === null) return String(value);
+    const pairs = Object.entries(value).map(([name, inner]) =>
+      // Words of the config itself are written as its keys are, whatever the call says as its own strings are.
+      name.startsWith('-')
+        ? `${write(name)}: ${write(inner)}`
+        : `${word(name)}: ${typeof inner === 'string' ? word(inner) : write(inner)}`,
+    );
+    return `{ ${pairs.join(', ')} }`;
+  };
+  return Object.entries(exactKeys(request)).map(([name, value]) => ({
+    key: word(name),
+    inline: value === 'any' ? word('any') : write(value),
+  }));
 }

@@ -1,7 +1,7 @@
 /** Writes a capability into wraptool’s own config: new flags for a rule, or a new rule. */
 import { isDeepStrictEqual } from 'node:util';
 import { isSeq } from 'yaml';
-import { checkDenied, checkRequest, type AllowRequest } from './allow-request.ts';
+import { checkDenied, checkRequest, exactKeys, type AllowRequest } from './allow-request.ts';
 import { addFlags, addFlagsKey } from './policy-flags.ts';
 import { readTool, type PolicyTool, type Rule } from './policy-read.ts';
 import { addRule } from './policy-rule.ts';
@@ -67,22 +67,12 @@ function planOf(text: string, tool: PolicyTool, request: AllowRequest): AllowPla
   };
 }
 
-function newRule({ subcommand, flags, exact }: AllowRequest): Record<string, unknown> {
-  const asked = [...new Set(flags)];
-  const choice = (texts: readonly string[]): object => ({ enum: [...texts] });
-  const constraints = asked.map((flag) => {
-    const seen = exact?.values[flag] ?? [];
-    return [flag, seen.length === 0 ? { value: 'none' } : choice(seen)];
-  });
+function newRule(request: AllowRequest): Record<string, unknown> {
+  const asked = [...new Set(request.flags)];
   return {
-    ...(subcommand === null ? {} : { subcommand }),
+    ...(request.subcommand === null ? {} : { subcommand: request.subcommand }),
     ...(asked.length === 0 ? {} : { flags: asked }),
-    ...(exact === undefined || asked.length === 0
-      ? {}
-      : { flag_constraints: Object.fromEntries(constraints) }),
-    ...(exact === undefined || exact.args.length === 0
-      ? {}
-      : { args: exact.args.map((arg) => choice([arg])) }),
+    ...exactKeys(request),
   };
 }
 
@@ -109,7 +99,7 @@ function expectedData(tool: PolicyTool, request: AllowRequest, { rule, flags }: 
 }
 
 function notesFor({ flags, exact }: AllowRequest): string[] {
-  if (exact !== undefined || flags.length === 0) return [];
+  if ((exact !== undefined && !exact.open) || flags.length === 0) return [];
   return [
     `${flags.join(', ')}: allowed with any value and without one, tighten them by hand with flag_constraints`,
   ];

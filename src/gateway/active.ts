@@ -6,6 +6,9 @@ import { resolveBinary } from '../executor/binary.ts';
 import { childEnvironment } from '../executor/environment.ts';
 import type { GuardOptions, ResolvedBinary, SharedFolder } from '../executor/types.ts';
 import { homeDir } from '../paths.ts';
+import type { Policy } from '../policy/compile.ts';
+import { overlay, type Overlay } from '../requests/overlay.ts';
+import type { Grant } from '../requests/types.ts';
 import { createScrubber, type Scrubber } from '../scrub/scrubber.ts';
 import { resolveRoots, resolveWorkingDir, type Root } from './cwd.ts';
 import { buildRegistry, type Registry } from './registry.ts';
@@ -39,7 +42,13 @@ export type ActiveTool = {
 
 export type Active = {
   readonly snapshot: Snapshot;
+  /** What is registered: by the config, and by grants. */
   readonly registry: Registry;
+  readonly listed: Policy;
+  /** What grants allow beside the config, each by itself. */
+  readonly overlays: readonly Overlay[];
+  /** Ids of the grants that it was made with. */
+  readonly granted: readonly string[];
   readonly roots: readonly Root[];
   readonly tools: ReadonlyMap<string, ActiveTool>;
   readonly scrubber: Scrubber;
@@ -47,19 +56,42 @@ export type Active = {
 };
 
 /** Resolves what a snapshot names; throws WraptoolError binary_invalid, config_invalid. */
-export async function activate(snapshot: Snapshot, around: Surroundings): Promise<Active> {
+export async function activate(
+  snapshot: Snapshot,
+  around: Surroundings,
+  grants: readonly Grant[] = [],
+): Promise<Active> {
   const { config } = snapshot;
   const scrubber = scrubberFor(snapshot, around);
   const tools = new Map<string, ActiveTool>();
   for (const [name, tool] of Object.entries(config.tools)) tools.set(name, await activateTool(tool, around));
   return Object.freeze({
     snapshot,
-    registry: buildRegistry(snapshot),
+    ...grantedBy(snapshot, grants, around.env),
     roots: await resolveRoots(around.roots ?? config.mcp.allowed_cwd_roots),
     tools,
     scrubber,
     scrub: (text: string) => scrubber.scrub(text),
   });
+}
+
+/** The same config with other grants. */
+export function withGrants(active: Active, grants: readonly Grant[], env: Env): Active {
+  return Object.freeze({ ...active, ...grantedBy(active.snapshot, grants, env) });
+}
+
+function grantedBy(
+  snapshot: Snapshot,
+  grants: readonly Grant[],
+  env: Env,
+): Pick<Active, 'registry' | 'listed' | 'overlays' | 'granted'> {
+  const { overlays, listed } = overlay(snapshot, grants, env);
+  return {
+    registry: buildRegistry({ config: snapshot.config, policy: listed }),
+    listed,
+    overlays,
+    granted: grants.map(({ id }) => id),
+  };
 }
 
 async function activateTool(config: ToolConfig, around: Surroundings): Promise<ActiveTool> {

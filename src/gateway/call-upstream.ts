@@ -40,8 +40,8 @@ export async function callUpstream(
   return { forwarded: true, result: outcome.result };
 }
 
-/** By the config that the call began with, whatever a reload has changed since. */
-function filtered({ mcp_servers: servers }: Config, server: string, tool: string): string | null {
+/** Why a tool is not allowed, by the config that the call began with, whatever a reload has changed since. */
+export function filtered({ mcp_servers: servers }: Config, server: string, tool: string): string | null {
   const filter = servers[server];
   return filter !== undefined && isAllowed(filter, tool)
     ? null

@@ -28,7 +28,7 @@ type Entry = { allowed: string[]; available: Record<string, string>; note?: stri
  * `readHelp` gives null for a tool whose help is not known.
  */
 export async function discover(
-  { snapshot: { config, policy }, scrub }: Active,
+  { snapshot: { config }, listed, scrub }: Active,
   readHelp: ReadHelp,
   servers: readonly ServerStatus[],
 ): Promise<ToolResult> {
@@ -36,7 +36,7 @@ export async function discover(
   const helps = await Promise.all(names.map(readHelp));
   const tools = Object.fromEntries(
     names.map(
-      (tool, index) => [tool, aboutTool(policy, tool, helps[index]?.subcommands ?? {}, scrub)] as const,
+      (tool, index) => [tool, aboutTool(listed, tool, helps[index]?.subcommands ?? {}, scrub)] as const,
     ),
   );
   const upstream = Object.fromEntries(servers.map((status) => [status.server, aboutServer(status, scrub)]));

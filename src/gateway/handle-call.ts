@@ -2,23 +2,26 @@
 import { WraptoolError } from '../errors.ts';
 import type { Executor, FrozenCall, Outcome } from '../executor/types.ts';
 import type { Log } from '../log/append.ts';
+import type { Policy } from '../policy/compile.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { nearestAllowed } from '../policy/nearest.ts';
 import type { Allowed, Decision, Denied } from '../policy/types.ts';
 import type { Upstreams } from '../proxy/types.ts';
+import type { RequestBook } from '../requests/book.ts';
 import type { Active, ActiveTool } from './active.ts';
-import { callUpstream } from './call-upstream.ts';
+import { callUpstream, filtered } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
 import { discover } from './discover.ts';
 import { fitToClient } from './fit.ts';
+import { grantedCall } from './granted-call.ts';
 import { findTool } from './offered.ts';
 import { finishCall, logDecided, logReceived } from './records.ts';
 import type { HelpReader } from './help.ts';
+import type { RefusedCalls } from './refused.ts';
 import type { Registered } from './registry.ts';
 import type { Repeats } from './repeat.ts';
 import { readRequest, requestCapability } from './request-capability.ts';
-import type { RequestBook } from './request-book.ts';
 import { denialResult, errorResult, outcomeResult, refusal, scrubbed } from './results.ts';
 import { runOfArgv, runOfTool, type Run } from './run.ts';
 
@@ -29,6 +32,9 @@ export type Stages = {
   readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
+  readonly refused: RefusedCalls;
+  /** Reads the config again, at once; resolves when it was loaded, or refused. */
+  readonly reloadConfig: () => Promise<void>;
   readonly help: HelpReader;
   readonly fault: (error: unknown) => void;
 };
@@ -57,7 +63,10 @@ export async function handleCall(stages: Stages, call: Call): Promise<ToolResult
       caller,
       name,
       run: 'decision' in run || registered?.kind === 'upstream' ? null : run,
-      upstream: registered?.kind === 'upstream' ? args : null,
+      upstream:
+        registered?.kind === 'upstream'
+          ? { args, allowed: filtered(active.snapshot.config, registered.server, registered.tool) === null }
+          : null,
     });
   } catch (error) {
     return fitToClient(unlogged(stages, error, name, scrub), caller.client);
@@ -100,7 +109,7 @@ function readCall(
   // A tool that is gone, or was never there: the policy has the words for it.
   if (!registered) return { tool: name, argv: [], stdin: null };
   if (registered.kind === 'cli')
-    return runOfTool(active.snapshot.policy, registered.tool, registered.subcommand, args);
+    return runOfTool(active.listed, registered.tool, registered.subcommand, args);
   if (registered.kind === 'upstream') return { tool: name, argv: [], stdin: null };
   return registered.name === 'wraptool_run' ? runOfArgv(args) : { tool: name, argv: [], stdin: null };
 }
@@ -124,7 +133,7 @@ async function ownTool(
     request: typeof request;
     client: string;
   };
-  return requestCapability(stages.requests, clean.request, clean.client, options.signal);
+  return requestCapability(stages, clean.request, clean.client, options);
 }
 
 async function command(
@@ -144,15 +153,18 @@ async function command(
     roots: active.roots,
   });
   try {
-    const decision = decide(active, run, opened);
-    logDecided(stages.log, scrub, {
-      seq,
-      decision,
-      cwd: opened.dir?.realPath ?? null,
-      config: active.snapshot.hash,
-    });
-    if (decision.decision === 'deny')
+    const cwd = opened.dir?.realPath ?? null;
+    const own = decide(active, run, opened);
+    const granted =
+      own.decision === 'deny' && !('decision' in run)
+        ? await grantedCall(stages, active, seq, own, cwd, (policy) => decideBy(policy, run, opened))
+        : null;
+    const decision = granted ?? own;
+    if (granted === null) logDecided(stages.log, scrub, { seq, decision, cwd, config: active.snapshot.hash });
+    if (decision.decision === 'deny') {
+      remember(stages, scrub, seq, decision, cwd);
       return denialResult(decision, seq, scrub, nearestAllowed(active.snapshot.policy, decision));
+    }
     if (!tool || !opened.dir || 'decision' in run)
       throw new WraptoolError('internal', 'the policy allowed a call without a tool or folder');
     const frozen = freeze(decision, tool, opened.dir, run.stdin, opened.root);
@@ -162,10 +174,24 @@ async function command(
   }
 }
 
+/** A request for what the agent itself did not see as it was sent could not be exact. */
+function remember(
+  { refused }: Stages,
+  scrub: (text: string) => string,
+  seq: string,
+  { tool, argv }: Denied,
+  cwd: string | null,
+): void {
+  if (argv.every((word) => scrub(word) === word)) refused.remember(seq, { tool, argv, cwd });
+}
+
 function decide(active: Active, run: Run | Denied, opened: OpenedCwd): Decision {
-  if ('decision' in run) return run;
+  return 'decision' in run ? run : decideBy(active.snapshot.policy, run, opened);
+}
+
+function decideBy(policy: Policy, run: Run, opened: OpenedCwd): Decision {
   if (opened.malformed !== null) return refusal('request_malformed', opened.malformed, run);
-  const decision = evaluate(active.snapshot.policy, run, opened.verdict);
+  const decision = evaluate(policy, run, opened.verdict);
   if (decision.decision === 'allow' && run.stdin !== null && !decision.stdin)
     return refusal('request_malformed', 'this command takes no stdin', {
       ...run,

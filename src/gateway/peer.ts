@@ -4,34 +4,28 @@
  */
 import { readFile, readlink } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { loadCredentials, type ReadCredentials } from '../supervise/credentials.ts';
 
 export interface Peers {
   /** Working directory of the process that connected; null where it can't be known (another user's, none any more). */
   cwd(socket: Socket): Promise<string | null>;
 }
 
-/** Pid of the process that connected a Unix socket's descriptor; null where the kernel does not tell. */
-type ReadPid = (fd: number) => number | null;
-
 /** `start`: in clock ticks since boot, so that a pid that was given to another process is not taken for it. */
 type Peer = { readonly pid: number; readonly start: string };
 
-const solSocket = 1;
-const soPeerCred = 17;
-const bytesOfCred = 12;
-
 /** `remark` is told once where peers can't be read at all. */
 export function createPeers(remark: (line: string) => void): Peers {
-  let loading: Promise<ReadPid | null> | null = null;
+  let loading: Promise<ReadCredentials | null> | null = null;
   const known = new WeakMap<Socket, Promise<Peer | null>>();
 
   async function identify(socket: Socket): Promise<Peer | null> {
     // Loaded with the first call that needs it: most bring their folder.
-    const readPid = await (loading ??= loadReader(remark));
-    const fd = descriptorOf(socket);
-    const pid = readPid === null || fd === null ? null : readPid(fd);
-    const start = pid === null ? null : await startOf(pid);
-    return pid === null || start === null ? null : { pid, start };
+    const read = await (loading ??= loadReader(remark));
+    const pid = read?.(socket)?.pid ?? 0;
+    // 0: a process that this namespace does not see.
+    const start = pid <= 0 ? null : await startOf(pid);
+    return start === null ? null : { pid, start };
   }
   return {
     async cwd(socket) {
@@ -44,38 +38,13 @@ export function createPeers(remark: (line: string) => void): Peers {
 }
 
 /** An optional native package; without it a client has to bring its folder. */
-async function loadReader(remark: (line: string) => void): Promise<ReadPid | null> {
-  const without = (why: string) => {
-    remark(
-      `the working directory of clients on the socket can't be read (${why}): they have to send '?cwd='`,
-    );
-    return null;
-  };
-  if (process.platform !== 'linux') return without('it needs Linux');
-  try {
-    const { default: koffi } = await import('koffi');
-    const getsockopt = koffi
-      .load(null)
-      .func('int getsockopt(int fd, int level, int name, _Out_ uint8_t *value, _Inout_ uint32_t *length)');
-    return (fd) => {
-      const value = Buffer.alloc(bytesOfCred);
-      const length = [bytesOfCred];
-      if (getsockopt(fd, solSocket, soPeerCred, value, length) !== 0 || length[0] !== bytesOfCred)
-        return null;
-      const pid = new DataView(value.buffer, value.byteOffset).getInt32(0, true);
-      // 0: a process that this namespace does not see.
-      return pid > 0 ? pid : null;
-    };
-  } catch (error) {
-    return without((error as NodeJS.ErrnoException).code ?? (error as Error).message);
-  }
-}
-
-/** Node does not document it; a number where there is one. */
-function descriptorOf(socket: Socket): number | null {
-  const { _handle: handle } = socket as Socket & { readonly _handle?: { readonly fd?: unknown } | null };
-  const fd = handle?.fd;
-  return typeof fd === 'number' && fd >= 0 ? fd : null;
+async function loadReader(remark: (line: string) => void): Promise<ReadCredentials | null> {
+  const found = await loadCredentials();
+  if (typeof found !== 'string') return found;
+  remark(
+    `the working directory of clients on the socket can't be read (${found}): they have to send '?cwd='`,
+  );
+  return null;
 }
 
 async function cwdOf({ pid, start }: Peer): Promise<string | null> {

@@ -1,4 +1,5 @@
 /** The three records of a call. What an agent sent is scrubbed, and cut where it is larger than a record may be. */
+import { createHash } from 'node:crypto';
 import { WraptoolError } from '../errors.ts';
 import type { Outcome } from '../executor/types.ts';
 import type { Log } from '../log/append.ts';
@@ -9,9 +10,12 @@ import type { Run } from './run.ts';
 type Scrub = (text: string) => string;
 
 /** JSON may need six bytes for a character; a record has 1 MiB. */
-const mostChars = 96 * 1024;
-const mostWords = 2048;
+const whole: Room = { chars: 96 * 1024, words: 2048 };
+/** Of what was refused, or is not decided yet, so that whoever is refused again and again can't fill the disk. */
+const little: Room = { chars: 4096, words: 128 };
 const reach = 8192;
+
+type Room = { readonly chars: number; readonly words: number };
 
 export function logReceived(
   log: Log,
@@ -20,7 +24,8 @@ export function logReceived(
     caller: Caller;
     name: string;
     run: Run | null;
-    upstream?: Readonly<Record<string, unknown>> | null;
+    /** Arguments of a call to an upstream server, and whether its tool is allowed. */
+    upstream?: { readonly args: Readonly<Record<string, unknown>>; readonly allowed: boolean } | null;
   },
 ): string {
   const { caller, name, run, upstream = null } = call;
@@ -28,8 +33,9 @@ export function logReceived(
     event: 'received',
     name: scrub(name.slice(0, 256)),
     tool: run && scrub(run.tool.slice(0, 256)),
-    ...(run ? bounded(run.argv, scrub) : { argv: null }),
-    ...(upstream ? { arguments: boundedJson(upstream, scrub) } : {}),
+    // A call that is allowed has its argv in the decision, whole.
+    ...(run ? bounded(run.argv, scrub, little) : { argv: null }),
+    ...(upstream ? { arguments: boundedJson(upstream.args, scrub, upstream.allowed ? whole : little) } : {}),
     client: scrub(caller.client),
     // Enough to tell sessions apart; the whole id could be used.
     mcp_session: caller.mcpSession?.slice(-12) ?? null,
@@ -37,20 +43,28 @@ export function logReceived(
   });
 }
 
-/** A call of an upstream server's tool, for which the config has a name and no rule. */
-export type UpstreamAllowed = {
+/** Allowed by no rule of the config: a call of an upstream server's tool, or one that was granted. */
+export type AllowedOtherwise = {
   readonly decision: 'allow';
   readonly tool: string;
-  readonly subcommand: readonly [];
-  readonly argv: readonly [];
+  readonly subcommand: readonly string[];
+  readonly argv: readonly string[];
   readonly rule: null;
 };
 
 export function logDecided(
   log: Log,
   scrub: Scrub,
-  facts: { seq: string; decision: Decision | UpstreamAllowed; cwd: string | null; config: string },
+  facts: {
+    seq: string;
+    decision: Decision | AllowedOtherwise;
+    cwd: string | null;
+    config: string;
+    /** By what the call is allowed where the config does not; `left` where its uses are counted. */
+    grant?: { readonly id: string; readonly left: number | null } | null;
+  },
 ): void {
+  const { grant = null } = facts;
   const { decision } = facts;
   const denied = decision.decision === 'deny' ? decision : null;
   log.append({
@@ -61,7 +75,7 @@ export function logDecided(
     detail: denied && scrub(denied.detail.slice(0, 4096)),
     tool: scrub(decision.tool.slice(0, 256)),
     subcommand: decision.subcommand.map(scrub),
-    ...bounded(decision.argv, scrub),
+    ...bounded(decision.argv, scrub, denied ? little : whole),
     cwd: facts.cwd,
     rule: decision.rule && {
       file: decision.rule.file,
@@ -69,6 +83,8 @@ export function logDecided(
       effect: decision.rule.effect,
     },
     config: facts.config,
+    ...(grant === null ? {} : { grant: grant.id }),
+    ...(grant === null || grant.left === null ? {} : { uses_left: grant.left }),
   });
 }
 
@@ -115,19 +131,30 @@ function logFinished(log: Log, seq: string, outcome: Ended): void {
 }
 
 /** As JSON; cut after scrubbing, so that no half of a secret is left at the cut. */
-function boundedJson(value: Readonly<Record<string, unknown>>, scrub: Scrub): string {
-  return scrub(JSON.stringify(value).slice(0, mostChars + reach)).slice(0, mostChars);
+function boundedJson(value: Readonly<Record<string, unknown>>, scrub: Scrub, { chars }: Room): string {
+  const json = JSON.stringify(value);
+  const kept = scrub(json.slice(0, chars + reach)).slice(0, chars);
+  return json.length <= chars ? kept : `${kept} [of ${json.length} characters, sha256 ${digest(json)}]`;
 }
 
-function bounded(argv: readonly string[], scrub: Scrub): { argv: string[]; argv_cut?: true } {
+type Kept = { argv: string[]; argv_cut?: { words: number; chars: number; sha256: string } };
+
+/** The beginning of argv; what was cut off is counted, and can be told by the digest of the whole. */
+function bounded(argv: readonly string[], scrub: Scrub, { chars, words }: Room): Kept {
   const kept: string[] = [];
-  let room = mostChars;
-  for (const word of argv.slice(0, mostWords)) {
+  let room = chars;
+  for (const word of argv.slice(0, words)) {
+    if (room <= 0) break;
     // Cut after scrubbing, so that no half of a secret is left at the cut.
     kept.push(scrub(word.slice(0, room + reach)).slice(0, room));
     room -= word.length;
-    if (room <= 0) break;
   }
-  const whole = kept.length === argv.length && room > 0;
-  return whole ? { argv: kept } : { argv: kept, argv_cut: true };
+  if (kept.length === argv.length && room >= 0) return { argv: kept };
+  const total = argv.reduce((sum, word) => sum + word.length, 0);
+  return {
+    argv: kept,
+    argv_cut: { words: argv.length, chars: total, sha256: digest(JSON.stringify(argv)) },
+  };
 }
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -29,7 +29,7 @@ export type Registry = {
   find(name: string): Registered | undefined;
 };
 
-export function buildRegistry({ config, policy }: Snapshot): Registry {
+export function buildRegistry({ config, policy }: Pick<Snapshot, 'config' | 'policy'>): Registry {
   const { expose } = config.mcp;
   const registered = new Map<string, Registered>();
   const tools: ToolDescription[] = [];

@@ -3,6 +3,7 @@ import { planReload } from '../config/reload.ts';
 import type { Config, Snapshot } from '../config/types.ts';
 import { WraptoolError } from '../errors.ts';
 import type { Log } from '../log/append.ts';
+import type { Grant } from '../requests/types.ts';
 import { activate, type Active, type Surroundings } from './active.ts';
 import type { Voice } from './voice.ts';
 
@@ -14,6 +15,9 @@ export type Reloading = {
   /** The one reference that is replaced; a call holds the value that it began with. */
   readonly current: { active: Active };
   readonly around: Surroundings;
+  /** Grants that are in force. */
+  readonly grants: () => readonly Grant[];
+  readonly sessionId: string;
   /** Adds what the programs say of themselves to the tools. */
   readonly describe: (active: Active) => Promise<Active>;
   readonly reconfigure: (servers: Config['mcp_servers']) => void;
@@ -49,25 +53,25 @@ export async function reload(reloading: Reloading): Promise<void> {
 }
 
 async function prepare(
-  { load, check, around, describe }: Reloading,
+  { load, check, around, grants, describe }: Reloading,
   running: Snapshot,
 ): Promise<{ active: Active; waiting: readonly string[] }> {
   const next = await load();
   const { apply, waiting } = planReload(running.config, next.config);
   const snapshot = Object.freeze({ ...next, config: apply });
   await check(snapshot);
-  return { active: await describe(await activate(snapshot, around)), waiting };
+  return { active: await describe(await activate(snapshot, around, grants())), waiting };
 }
 
 /** A log that can't be written refuses calls by itself; a tighter policy must not wait for it. */
 function record(
-  { log, fault }: Reloading,
+  { log, fault, sessionId }: Reloading,
   result: 'loaded' | 'kept' | 'swapped',
   config: string,
   detail: string | null,
 ): void {
   try {
-    log.append({ event: 'reload', result, config, detail });
+    log.append({ event: 'reload', result, config, detail, session_id: sessionId });
   } catch (error) {
     if (!(error instanceof WraptoolError)) throw error;
     fault(error);

@@ -1,8 +1,14 @@
 /** `wraptool_request_capability`: asks the operator for what policy denies. It grants nothing. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { isStringList, onlyKeys } from './arguments.ts';
-import type { ToolResult } from './core.ts';
-import type { Asked, RequestBook, RequestState } from './request-book.ts';
+import { evaluate } from '../policy/evaluate.ts';
+import type { Policy } from '../policy/compile.ts';
+import type { Asked, RequestBook } from '../requests/book.ts';
+import { callOf, isMet } from '../requests/change.ts';
+import { exactRule } from '../requests/exact.ts';
+import type { Request } from '../requests/types.ts';
+import type { Active } from './active.ts';
+import type { CallOptions, ToolResult } from './core.ts';
+import type { RefusedCalls } from './refused.ts';
 import { errorResult, jsonResult } from './results.ts';
 
 const words = { type: 'array', items: { type: 'string' } } as const;
@@ -35,11 +41,13 @@ export const requestTool = {
 } as const;
 
 type Query = { readonly id: string; readonly wait: number };
-type NewRequest = { readonly asked: Omit<Asked, 'client'>; readonly wait: number };
+type Wish = Omit<Asked, 'client' | 'argv' | 'cwd'>;
+type NewRequest = { readonly asked: Wish; readonly wait: number };
 
 const known = ['tool', 'subcommand', 'flags', 'args', 'seq', 'rationale', 'enables', 'wait', 'request_id'];
 const mostItems = 64;
 const longestItem = 4096;
+const mostChars = 16 * 1024;
 
 /** Reads the tool's arguments; a string says what is wrong with them. */
 export function readRequest(input: Readonly<Record<string, unknown>>): Query | NewRequest | string {
@@ -58,7 +66,11 @@ export function readRequest(input: Readonly<Record<string, unknown>>): Query | N
   if (!isLine(subcommand)) return "'subcommand' must be a string";
   if (!isItems(flags) || !flags.every((flag) => /^-./.test(flag)))
     return "'flags' must be a list of flags, each with its dashes";
+  if (flags.some((flag) => flag.includes('=')))
+    return "'flags' must be names of flags: a value goes with the refused call that 'seq' names";
   if (args !== undefined && !isItems(args)) return `'args' must be a list of at most ${mostItems} strings`;
+  const chars = [tool, subcommand, ...flags, ...(args ?? [])].reduce((sum, text) => sum + text.length, 0);
+  if (chars > mostChars) return `a request has at most ${mostChars} characters beside its reasons`;
   if (!isProse(rationale) || rationale.trim() === '')
     return "'rationale' must say why it is needed, in at most 2000 characters";
   if (enables !== undefined && !isProse(enables))
@@ -84,29 +96,89 @@ const isProse = (value: unknown): value is string =>
 const isItems = (value: unknown): value is string[] =>
   isStringList(value) && value.length <= mostItems && value.every(isLine);
 
-const pollMs = 500;
+const beatMs = 5_000;
+
+export type RequestStages = {
+  readonly active: () => Active;
+  readonly requests: RequestBook;
+  readonly refused: RefusedCalls;
+  readonly reloadConfig: () => Promise<void>;
+};
 
 /** Serves the tool; `wait` keeps the call open until the decision is there. */
 export async function requestCapability(
-  book: RequestBook,
+  stages: RequestStages,
   request: Query | NewRequest,
   client: string,
-  signal: AbortSignal,
+  { signal, progress }: CallOptions,
 ): Promise<ToolResult> {
-  const first = 'id' in request ? await book.find(request.id) : await book.ask({ ...request.asked, client });
+  const { requests } = stages;
+  const first =
+    'id' in request
+      ? await requests.find(request.id)
+      : await requests.ask({ ...(await complete(stages, request.asked)), client });
   if (first === null) return errorResult('there is no request of that id', { decision: 'unknown_request' });
   if (typeof first === 'string')
     return errorResult(`DENIED: ${first}`, { decision: 'deny', reason_code: 'busy', detail: first });
-  let state: RequestState = first;
-  const deadline = Date.now() + request.wait * 1000;
-  while (state.status === 'pending' && Date.now() < deadline && !signal.aborted) {
-    await pause(Math.min(pollMs, Math.max(0, deadline - Date.now())));
-    state = (await book.find(first.id)) ?? state;
+  const beat = () => progress?.({ message: `waiting for the operator to decide on ${first.id}` });
+  const state = await decided(requests, first, request.wait * 1000, signal, beat);
+  return jsonResult({ request_id: state.id, status: state.status, ...(await answer(stages, state)) });
+}
+
+/** With the refused call that it names, where that is known and is a call of that subcommand. */
+async function complete({ active, refused }: RequestStages, asked: Wish): Promise<Omit<Asked, 'client'>> {
+  const call = asked.call === null ? null : await refused.find(asked.call);
+  const fits =
+    call !== null &&
+    call.tool === asked.tool &&
+    exactRule(active().snapshot.policy, asked.tool, asked.subcommand, call.argv) !== null;
+  return { ...asked, argv: fits ? call.argv : null, cwd: call?.cwd ?? null };
+}
+
+/** The request when it is decided, or as it is after `ms`, or when the client gives up. */
+async function decided(
+  requests: RequestBook,
+  first: Request,
+  ms: number,
+  signal: AbortSignal,
+  beat: () => void,
+): Promise<Request> {
+  if (first.status !== 'pending' || ms === 0 || signal.aborted) return first;
+  beat();
+  const beats = setInterval(beat, beatMs);
+  const done = Promise.withResolvers<void>();
+  const timer = setTimeout(done.resolve, ms);
+  signal.addEventListener('abort', () => done.resolve(), { once: true });
+  let last = first;
+  const look = () => {
+    requests.find(first.id).then((found) => {
+      last = found ?? last;
+      if (last.status !== 'pending') done.resolve();
+    }, done.reject);
+  };
+  const release = requests.onChanged(look);
+  // What was decided before the listener stood is no change any more.
+  look();
+  try {
+    await done.promise;
+    return (await requests.find(first.id)) ?? last;
+  } finally {
+    clearInterval(beats);
+    clearTimeout(timer);
+    release();
   }
-  return jsonResult({
-    request_id: state.id,
-    status: state.status,
-    ...(state.reason === null ? {} : { reason: state.reason }),
-    ...(state.verdict === null ? {} : { verdict: state.verdict }),
-  });
+}
+
+/** What the decision means now: an approved call that is repeated at once must meet what is said here. */
+async function answer(stages: RequestStages, { decision, ...request }: Request) {
+  if (decision === null) return {};
+  if (request.status === 'denied') return { reason: decision.reason };
+  const { snapshot } = stages.active();
+  if (decision.config !== null && decision.config !== snapshot.hash) await stages.reloadConfig();
+  const { listed } = stages.active();
+  return { verdict: verdict(listed, { ...request, decision }) };
+}
+
+function verdict(policy: Policy, request: Request): 'allow' | 'deny' {
+  return isMet(request, evaluate(policy, callOf(request))) ? 'allow' : 'deny';
 }

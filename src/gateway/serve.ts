@@ -1,6 +1,8 @@
 /** Composition root of the gateway: snapshot, log, executor and listeners put together, and taken apart again. */
+import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { checkLocations } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Snapshot } from '../config/types.ts';
@@ -9,8 +11,10 @@ import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
 import type { Upstreams } from '../proxy/types.ts';
 import { openLog, type Log } from '../log/append.ts';
+import { createRequestBook, type RequestBook } from '../requests/book.ts';
+import { createNotifier } from '../requests/notify.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
-import { activate, type Active, type Surroundings } from './active.ts';
+import { activate, withGrants, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
 import { createDescribing, type Describing } from './described.ts';
 import { handleCall, type Stages } from './handle-call.ts';
@@ -19,7 +23,7 @@ import { createOffered, type Offered } from './offered.ts';
 import { createPeers } from './peer.ts';
 import { reload } from './reload.ts';
 import { createRepeats } from './repeat.ts';
-import { createRequestBook } from './request-book.ts';
+import { createRefusedCalls } from './refused.ts';
 import type { SessionFacts } from './session-facts.ts';
 import { listen, type Listening } from './transport/listen.ts';
 import { startUpstreams, upstreamState } from './upstreams.ts';
@@ -44,6 +48,8 @@ export type ServeOptions = {
   readonly version: string;
   readonly voice: Voice;
   readonly fault: (error: unknown) => void;
+  /** A new request is there: for the terminal that the operator may be looking at. */
+  readonly attention?: (request: { readonly id: string; readonly tool: string }) => void;
 };
 
 export type Serving = {
@@ -82,16 +88,43 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     scrub,
   });
   const offered = createOffered(() => current.active, upstreams);
-  const stages = assemble(options, current, log, upstreams, scrub);
+  const sessionId = identity(options);
+  const requests = openRequests(options, current, log, sessionId);
+  await requests.refresh();
+  current.active = withGrants(current.active, requests.grants(), options.env);
+  const stages = assemble(options, current, log, upstreams, scrub, requests, () => watch.reload());
   const end = async () => {
     await upstreams.close();
+    requests.close();
     await rm(runDir, { recursive: true, force: true });
     await stages.executor.close();
   };
   const described = createDescribing(current, stages.help, offered);
+  const regrant = () => {
+    const grants = requests.grants();
+    if (
+      isDeepStrictEqual(
+        current.active.granted,
+        grants.map(({ id }) => id),
+      )
+    )
+      return;
+    // Calls are judged by it at once; clients are told when the tools that came with it are described.
+    const active = withGrants(current.active, grants, options.env);
+    current.active = active;
+    described.again(active).then((better) => {
+      if (current.active === active) current.active = better;
+      offered.announce();
+    }, options.fault);
+  };
+  requests.onChanged(regrant);
   const listening = await open(options, createCore(stages, offered, described, voice), end);
   const about = { namespace: nameOf(mode), what: 'gateway', pid: process.pid } as const;
-  log.append({ event: 'up', ...about, facts: { config: snapshot.hash, tools: offered.hash() } });
+  log.append({
+    event: 'up',
+    ...about,
+    facts: { config: snapshot.hash, tools: offered.hash(), session_id: sessionId },
+  });
   const watch = watchConfig({
     file: options.configFile,
     loaded: snapshot.hash,
@@ -102,9 +135,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         check,
         current,
         around,
+        grants: () => requests.grants(),
+        sessionId,
         describe: (active) => described.again(active),
         reconfigure: (servers) => upstreams.reconfigure(servers),
-        swapped: () => offered.announce(),
+        swapped: () => {
+          regrant();
+          offered.announce();
+        },
         log,
         voice,
         fault: options.fault,
@@ -151,6 +189,8 @@ function assemble(
   log: Log,
   upstreams: Upstreams,
   scrub: Pick<Active['scrubber'], 'stream'>,
+  requests: RequestBook,
+  reloadConfig: () => Promise<void>,
 ): Stages {
   return {
     active: () => current.active,
@@ -159,9 +199,37 @@ function assemble(
     upstreams,
     repeats: createRepeats(log.dir),
     help: createHelpReader({ spawner, env, fault }),
-    requests: createRequestBook(log, mode.kind === 'session' ? mode.session.name : null),
+    requests,
+    refused: createRefusedCalls(log.dir, mode.kind === 'session' ? mode.session.name : null),
+    reloadConfig,
     fault,
   };
+}
+
+function openRequests(
+  { configFile, env, voice, fault, attention }: ServeOptions,
+  current: { readonly active: Active },
+  log: Log,
+  sessionId: string,
+): RequestBook {
+  const notifier = createNotifier(env, (line) => voice.warn(line));
+  return createRequestBook({
+    log,
+    sessionId,
+    configFile,
+    fault,
+    onRequest: (request) => {
+      notifier.notify(current.active.snapshot.config.requests.notify, request);
+      attention?.(request);
+    },
+  });
+}
+
+/** What requests and grants are bound to. A bare gateway has no session: the same config and name are the same to it. */
+function identity({ mode, configFile }: ServeOptions): string {
+  if (mode.kind === 'session') return mode.session.id;
+  const about = JSON.stringify([configFile, nameOf(mode)]);
+  return `serve-${createHash('sha256').update(about).digest('hex').slice(0, 16)}`;
 }
 
 function nameOf(mode: Mode): string {

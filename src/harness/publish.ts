@@ -59,6 +59,6 @@ async function writeDurably(file: string, text: string): Promise<void> {
 }
 
 /** Removes a folder whose content is not trusted; links in it are removed, not followed. */
-async function discard(dir: string): Promise<void> {
+export async function discard(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 2 });
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { isKey, type LogEvent } from './record.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const seal = /,"hash":"([0-9a-f]{64})"\}$/;
@@ -61,19 +62,23 @@ export async function verifyFile(
   let records = 0;
   let number = 0;
   let torn = false;
-  for await (const { line, complete } of linesOf(path)) {
+  let offset = 0;
+  let back: number | null = null;
+  for await (const { line, bytes, complete } of linesOf(path)) {
     number += 1;
     if (!complete) {
       torn = true;
       break;
     }
-    const problem = judge(line, records + 1, prev);
+    const problem = judge(line, records + 1, prev, back);
     if (typeof problem === 'string') {
       problems.push({ file, line: number, problem });
       // What follows a broken link cannot be placed: one problem says so.
       break;
     }
     prev = problem.hash;
+    if (problem.key) back = offset;
+    offset += bytes;
     records += 1;
     if (vouchers.some(({ n, hash }) => n === records && hash !== prev))
       problems.push({
@@ -104,15 +109,23 @@ export async function lastRecord(path: string): Promise<{ n: number; hash: strin
   return last;
 }
 
-function judge(line: string, n: number, prev: string): string | { hash: string } {
+function judge(
+  line: string,
+  n: number,
+  prev: string,
+  back: number | null,
+): string | { hash: string; key: boolean } {
   const match = seal.exec(line);
   const hash = match?.[1];
   if (hash === undefined) return 'not a sealed record';
   const body = `${line.slice(0, match?.index)}}`;
   if (sha256(body) !== hash) return 'the record was changed: its hash does not match its content';
-  const facts = JSON.parse(body) as { n?: unknown; prev?: unknown };
+  const facts = JSON.parse(body) as { n?: unknown; prev?: unknown; back?: unknown };
   if (facts.prev !== prev)
     return 'the chain is broken: a record before this one is missing, changed or out of place';
   if (facts.n !== n) return `the record is numbered ${String(facts.n)} and should be ${n}`;
-  return { hash };
+  // Older logs have no such link.
+  if (facts.back !== undefined && facts.back !== back)
+    return 'its link to the newest request or decision before it leads elsewhere';
+  return { hash, key: isKey(facts as unknown as LogEvent) };
 }

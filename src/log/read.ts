@@ -1,6 +1,6 @@
 /** Readers of the log folder: the files of all processes as one sequence in the order of time. */
 import { stat } from 'node:fs/promises';
-import { linesOf, verifyFile, type FileReport, type Problem, type Voucher } from './chain.ts';
+import { linesOf, maxLineBytes, verifyFile, type FileReport, type Problem, type Voucher } from './chain.ts';
 import { logFiles, pathOf } from './files.ts';
 import { parseRecord, type Entry, type LogEvent } from './record.ts';
 
@@ -45,9 +45,12 @@ export async function* readLog(dir: string, options: { changedSince?: number } =
 const startOf = (file: string) => file.slice(0, file.indexOf('-'));
 const stampOf = (entry: Entry) => entry.record.time.replaceAll(/[-:.Z]/g, '');
 
-function compare(a: Entry, b: Entry): number {
+/** By time; within a file the order is that of writing. */
+export function compare(a: Entry, b: Entry): number {
   if (a.record.time !== b.record.time) return a.record.time < b.record.time ? -1 : 1;
-  return a.seq < b.seq ? -1 : 1;
+  const [one, other] = [fileOf(a.seq), fileOf(b.seq)];
+  if (one === other) return a.record.n - b.record.n;
+  return one < other ? -1 : 1;
 }
 
 export interface Follower {
@@ -57,9 +60,36 @@ export interface Follower {
 
 /** Reads only what is new at each poll, and of it only the events named (default: all). */
 export function followLog(dir: string, events?: readonly LogEvent['event'][]): Follower {
+  return following(dir, new Map(), events);
+}
+
+/** As followLog, from now on: what is there is left out. */
+export async function followNew(dir: string): Promise<Follower> {
+  const offsets = new Map<string, number>();
+  for (const file of await logFiles(dir)) {
+    const { size } = await stat(pathOf(dir, file));
+    offsets.set(file, await lineStart(pathOf(dir, file), size));
+  }
+  return following(dir, offsets);
+}
+
+/** Where the line begins that is being written at the end of a file. */
+async function lineStart(path: string, size: number): Promise<number> {
+  let offset = Math.max(0, size - maxLineBytes);
+  for await (const { bytes, complete } of linesOf(path, offset)) {
+    if (!complete || offset + bytes > size) break;
+    offset += bytes;
+  }
+  return offset;
+}
+
+function following(
+  dir: string,
+  offsets: Map<string, number>,
+  events?: readonly LogEvent['event'][],
+): Follower {
   // A quote inside a JSON string is escaped, so these bytes are always the key itself.
   const wanted = events?.map((event) => `"event":"${event}"`);
-  const offsets = new Map<string, number>();
   return {
     async poll() {
       const entries: Entry[] = [];
@@ -81,16 +111,38 @@ export function followLog(dir: string, events?: readonly LogEvent['event'][]): F
 
 /** The story of one call: the record itself and all that refer to it. Null where there is no such record. */
 export async function story(dir: string, seq: string): Promise<Entry[] | null> {
-  const file = seq.slice(0, seq.lastIndexOf(':'));
-  if (!(await logFiles(dir)).includes(file)) return null;
-  const entries: Entry[] = [];
-  for await (const entry of readFile(dir, file)) entries.push(entry);
-  const asked = entries.find((entry) => entry.seq === seq);
+  const files = await logFiles(dir);
+  const asked = await recordOf(dir, files, seq);
   if (!asked) return null;
   const root = callOf(asked) ?? seq;
-  return entries.filter((entry) => entry.seq === root || callOf(entry) === root);
+  // A call may end in a later file of the same process.
+  const [first, writer] = [fileOf(root), writerOf(fileOf(root))];
+  const mark = JSON.stringify(root).slice(1, -1);
+  const entries: Entry[] = [];
+  for (const file of files.filter((name) => name >= first && writerOf(name) === writer))
+    for await (const { line, complete } of linesOf(pathOf(dir, file))) {
+      const maybe = complete && (line.includes(mark) || (file === first && line.startsWith(numbered(root))));
+      const record = maybe ? parseRecord(line) : null;
+      const entry = record && { seq: `${file}:${record.n}`, record };
+      if (entry && (entry.seq === root || callOf(entry) === root)) entries.push(entry);
+    }
+  return entries;
 }
 
+async function recordOf(dir: string, files: readonly string[], seq: string): Promise<Entry | null> {
+  const file = fileOf(seq);
+  if (!files.includes(file)) return null;
+  for await (const { line, complete } of linesOf(pathOf(dir, file))) {
+    const record = complete && line.startsWith(numbered(seq)) ? parseRecord(line) : null;
+    if (record) return { seq, record };
+  }
+  return null;
+}
+
+const fileOf = (seq: string) => seq.slice(0, seq.lastIndexOf(':'));
+const numbered = (seq: string) => `{"n":${seq.slice(seq.lastIndexOf(':') + 1)},`;
+/** The process that wrote a file. */
+const writerOf = (file: string) => file.split('-')[1];
 const callOf = ({ record }: Entry): string | null => ('call' in record ? record.call : null);
 
 /** Verifies every file of the folder, and that none is missing between them. */

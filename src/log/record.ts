@@ -6,8 +6,11 @@ const text = z.string();
 const words = z.array(z.string());
 const actor = z.string();
 
-/** argv as the client gave it, scrubbed; cut (and said so by `argv_cut`) where it is larger than a record may be. */
-const asked = { argv: words.nullable(), argv_cut: z.boolean().optional() };
+/** What was left out of an argv: how much the whole was, and the sha256 (hex) of its JSON, by which it can be told. */
+const cut = z.strictObject({ words: z.number(), chars: z.number(), sha256: text });
+
+/** argv as the client gave it, scrubbed; where it is longer than is kept, its beginning and what was cut off. */
+const asked = { argv: words.nullable(), argv_cut: z.union([z.boolean(), cut]).optional() };
 
 const received = z.strictObject({
   event: z.literal('received'),
@@ -35,6 +38,10 @@ const decided = z.strictObject({
   rule: z.strictObject({ file: text, line: z.number(), effect: z.enum(['allow', 'deny']) }).nullable(),
   /** Hash of the config that decided. */
   config: text,
+  /** The grant that allowed what the config does not. */
+  grant: text.optional(),
+  /** Of a grant that is counted: what is left after this use. */
+  uses_left: z.number().optional(),
 });
 
 const finished = z.strictObject({
@@ -64,6 +71,13 @@ const requested = z.strictObject({
   rationale: text,
   enables: text.nullable(),
   client: text,
+  /** Id of the session, which its name is not: names come again. */
+  session_id: text.optional(),
+  /** Real path of the gateway's config: the one that `--apply` edits. */
+  config_file: text.optional(),
+  /** Of the refused call that `call` names: argv and folder. */
+  argv: words.nullable().optional(),
+  cwd: text.nullable().optional(),
 });
 
 const approved = z.strictObject({
@@ -71,8 +85,12 @@ const approved = z.strictObject({
   id: text,
   actor,
   scope: z.enum(['apply', 'once', 'uses', 'for', 'session']),
+  /** sha256 over what was shown. */
   digest: text,
   verdict: z.enum(['allow', 'deny']).nullable(),
+  /** `begin` is written before the config is, so that after a crash the file's hash tells whether it was. */
+  step: z.enum(['begin', 'done']).optional(),
+  config: z.strictObject({ file: text, before: text, after: text }).optional(),
 });
 const denied = z.strictObject({ event: z.literal('denied'), id: text, actor, reason: text });
 const granted = z.strictObject({
@@ -83,6 +101,28 @@ const granted = z.strictObject({
   session_id: text.nullable(),
   expires: text.nullable(),
   uses: z.number().nullable(),
+  scope: z.enum(['once', 'uses', 'for', 'session']).optional(),
+  why: text.optional(),
+  verdict: z.enum(['allow', 'deny']).optional(),
+  /** What is allowed, as `--apply` would write it. */
+  rule: z
+    .strictObject({
+      tool: text,
+      subcommand: text.nullable(),
+      flags: words,
+      exact: z
+        .strictObject({
+          values: z.record(z.string(), words),
+          args: words,
+          repeat: words.optional(),
+          optional: words.optional(),
+          detached: words.optional(),
+          open: z.enum(['flags', 'all']).optional(),
+          end: z.boolean().optional(),
+        })
+        .optional(),
+    })
+    .optional(),
 });
 const revoked = z.strictObject({ event: z.literal('revoked'), grant: text, actor, reason: text.nullable() });
 
@@ -91,6 +131,7 @@ const reload = z.strictObject({
   result: z.enum(['loaded', 'kept', 'swapped']),
   config: text,
   detail: text.nullable(),
+  session_id: text.optional(),
 });
 const up = z.strictObject({
   event: z.literal('up'),
@@ -146,12 +187,24 @@ const sealed = z.object({
   prev: z.string().regex(/^[0-9a-f]{64}$/),
   /** Name of the `up` session, null for a bare gateway or a command. */
   session: z.string().nullable(),
+  /** Offset in the file of the newest key record before this one; null where there is none. Absent in older logs. */
+  back: z.number().int().nonnegative().nullable().optional(),
   /** In a file's first record: the newest record of another file then, so that its loss shows. */
   after: z.strictObject({ file: z.string(), n: z.number(), hash: z.string() }).optional(),
   hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
 
 export type LogEvent = z.infer<typeof eventSchema>;
+
+/**
+ * Whether readers of requests and grants need it: these records are linked by `back` from the newest back to the
+ * first, so that nobody has to read the calls between them.
+ */
+export function isKey(event: LogEvent): boolean {
+  if (event.event === 'received' || event.event === 'finished') return false;
+  return event.event !== 'decided' || event.uses_left !== undefined;
+}
+
 export type LogRecord = z.infer<typeof sealed> & LogEvent;
 export type Entry = { readonly seq: string; readonly record: LogRecord };
 
@@ -172,6 +225,7 @@ export function parseRecord(line: string): LogRecord | null {
     prev: _prev,
     session: _session,
     after: _after,
+    back: _back,
     hash: _hash,
     ...rest
   } = value as Record<string, unknown>;

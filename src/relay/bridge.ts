@@ -91,16 +91,16 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     signal: AbortSignal,
     retry: (error: Away) => void = () => undefined,
   ): Promise<void> {
-    const began = Date.now();
+    const began = performance.now();
     for (let delay = 25; ; delay = Math.min(delay * 1.6, 200)) {
       try {
         return await work();
       } catch (error) {
         if (!(error instanceof Away)) throw error;
         if (signal.aborted) throw new Refused('cancelled');
-        if (Date.now() - began > options.waitMs)
+        if (performance.now() - began > options.waitMs)
           throw new Refused(
-            `the gateway was not reachable for ${Math.round((Date.now() - began) / 1000)} s (${error.message})`,
+            `the gateway was not reachable for ${Math.round((performance.now() - began) / 1000)} s (${error.message})`,
           );
         retry(error);
       }
@@ -160,7 +160,7 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
     let broken = false;
     while (!closing.signal.aborted) {
       const old = generation;
-      const began = Date.now();
+      const began = performance.now();
       try {
         await exchange(options.target, {
           method: 'GET',
@@ -177,7 +177,7 @@ export function createBridge(options: Options, out: Writer, log: (text: string) 
         if (error instanceof Lost) await rejoin(old);
         else if (!(error instanceof Away)) throw error;
       }
-      await pause(Date.now() - began > 1_000 ? 20 : 200);
+      await pause(performance.now() - began > 1_000 ? 20 : 200);
     }
   }
 

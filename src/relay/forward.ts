@@ -96,12 +96,12 @@ async function pass(options: Loopback, req: http.IncomingMessage, res: http.Serv
   for (const [name, value] of Object.entries(req.headers)) if (!hop.has(name)) headers[name] = value;
   if (body.length > 0) headers['content-length'] = body.length;
   headers['wraptool-idempotency-key'] = randomUUID();
-  const began = Date.now();
+  const began = performance.now();
   for (let attempt = 1, delay = 25; ; delay = Math.min(delay * 1.6, 200)) {
     headers['wraptool-attempt'] = String(attempt);
     const outcome = await once(options.target, req, { ...headers }, body, res);
     if (outcome === 'done' || res.destroyed) return;
-    if (Date.now() - began > options.waitMs)
+    if (performance.now() - began > options.waitMs)
       throw new Error(`the gateway was not reachable for ${Math.round(options.waitMs / 1000)} s`);
     if (outcome === 'lost') attempt += 1;
     await pause(delay);

@@ -45,9 +45,9 @@ export async function signal(ref: ProcessRef, name: NodeJS.Signals): Promise<boo
 
 /** Waits until the process is gone, at most `timeoutMs`; whether it is. */
 export async function waitForEnd(ref: ProcessRef, timeoutMs: number): Promise<boolean> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   while (await isAlive(ref)) {
-    if (Date.now() > deadline) return false;
+    if (performance.now() > deadline) return false;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return true;

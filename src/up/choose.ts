@@ -22,7 +22,7 @@ export function parseRuntime(word: string): RuntimeName | 'auto' {
 export async function chooseRuntime(
   asked: RuntimeName | 'auto',
   last: string | undefined,
-  about: { readonly baseImage: string; readonly workspace: string },
+  about: { readonly baseImage: string | null; readonly workspace: string },
 ): Promise<Choice> {
   if (asked !== 'auto') {
     const runtime = createRuntime(asked);

@@ -1,4 +1,5 @@
 /** What `up` is asked, and what it needs of the outside world. */
+import type { Inspection } from '../devcontainer/inspect.ts';
 import type { Ask } from './remotes.ts';
 import type { Stdio } from './runtime/runtime.ts';
 
@@ -9,6 +10,9 @@ export type UpOptions = {
   readonly name?: string | undefined;
   readonly home?: string | undefined;
   readonly config?: string | undefined;
+  /** "workspace": the workspace's own definition, after approval. */
+  readonly devcontainer?: string | undefined;
+  readonly definition?: string | undefined;
   readonly harnessVersion?: string | undefined;
   readonly yolo: boolean;
   readonly args: readonly string[];
@@ -23,7 +27,11 @@ export type UpWorld = {
   step<T>(title: string, work: (say: (message: string) => void) => Promise<T>): Promise<T>;
   note(text: string): void;
   warn(text: string): void;
+  /** A request of this session waits for the operator, whose terminal the harness has. */
+  attention(id: string): void;
   /** Asks the operator yes or no; null where nobody can be asked. */
   readonly ask: Ask | null;
+  /** Shows a definition and approves it if the operator says so; null where nobody can be asked. */
+  readonly approve: ((found: Inspection) => Promise<boolean>) | null;
   readonly stdio: Stdio;
 };

@@ -6,7 +6,7 @@ import { WraptoolError } from '../errors.ts';
 import type { Injection, Provided } from '../harness/types.ts';
 import { stateDir } from '../paths.ts';
 import { workspaceKey } from './memory.ts';
-import { inside, type LaunchSpec } from './runtime/runtime.ts';
+import { inside, type ApprovedDefinition, type LaunchSpec } from './runtime/runtime.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -67,6 +67,7 @@ export type PlanInput = {
   readonly provided: Provided | null;
   readonly injection: Injection;
   readonly token: string;
+  readonly approved: ApprovedDefinition | null;
 };
 
 export function plan(input: PlanInput): LaunchSpec {
@@ -87,5 +88,6 @@ export function plan(input: PlanInput): LaunchSpec {
     command: input.injection.command,
     network: input.config.up.network,
     baseImage: input.config.up.base_image,
+    ...(input.approved === null ? {} : { approved: input.approved }),
   };
 }

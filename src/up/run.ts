@@ -1,20 +1,28 @@
-/** The path of `wraptool up`: survey → harness → session → gateway → client configuration → runtime → attach → teardown. */
+/**
+ * The path of `wraptool up`: survey → harness → session → gateway → client configuration → runtime → checks inside →
+ * attach → teardown.
+ */
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
 import { startGateway, type Gateway } from '../supervise/supervisor.ts';
+import { announceRequests } from './announce.ts';
+import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
+import { assertNoFault, findingLine, preflight, type Finding } from './preflight.ts';
 import { confirmRemotes } from './remotes.ts';
-import { createSession, proposeName, type Session } from './session.ts';
+import type { LaunchSpec, Started } from './runtime/runtime.ts';
+import { openEvents, recordEvent } from './session-events.ts';
+import { createSession, listSessions, proposeName, type Session } from './session.ts';
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
-import { platformFor, survey, type Ground } from './survey.ts';
+import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
 /** Runs the harness and returns its exit code, or 128+n where a signal ended the session. */
@@ -25,8 +33,9 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
   const ending = listenForEnd();
   teardown.push('signal handlers', async () => ending.release());
   try {
+    const approved = await approvedFor(options, world);
     const ground = await world.step('checks', async (say) => {
-      const found = await survey(options, world);
+      const found = await survey(options, world, approved);
       say(`${found.choice.runtime.name}: ${found.choice.why}`);
       return found;
     });
@@ -54,15 +63,27 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
         owner: { uid: ground.workspace.uid, gid: ground.workspace.gid },
         config: ground.snapshot.file,
         remotes,
+        home: ground.home,
+        log: ground.snapshot.config.requests.log,
+        network: ground.snapshot.config.up.network,
         shared,
       },
     );
+    openEvents(session.dir);
+    const record = (what: string, detail?: unknown): void => recordEvent(session.dir, what, detail);
+    record('session', { id: session.state.id, runtime: session.state.runtime });
     let inRuntime = false;
     teardown.push('session folder', async () => {
       if (!inRuntime) return session.remove();
       await session.update({ gateway: null });
       world.warn(`what is left of "${session.state.name}" is for the next "wraptool ps" to remove`);
     });
+    const control = await openSessionControl(session, (error) =>
+      world.warn(
+        `a request to the session failed: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    );
+    teardown.push('control socket', () => control.close());
     const token = newToken();
     await world.step('gateway', () => gateway(session, ground, world, token, teardown));
     const injection = injected(options, world, ground, token);
@@ -87,7 +108,20 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await session.update({ status: 'running', facts: started.facts });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
-    return await attend(await started.run(world.stdio), ending);
+    await world.step('checks inside', () => inspected(started, spec, session, ground, world));
+    control.ready(started, spec);
+    ending.signal.throwIfAborted();
+    const release = announceRequests({
+      dir: ground.snapshot.config.requests.log,
+      sessionId: session.state.id,
+      announce: (id) => world.attention(id),
+      fault: (error) => world.warn(`requests are not announced: ${String(error)}`),
+    });
+    teardown.push('requests', async () => release());
+    record('harness', { command: spec.command });
+    const code = await attend(await started.run(world.stdio), ending);
+    record('harness ended', { code });
+    return code;
   } catch (error) {
     if (ending.code !== null) return ending.code;
     throw error;
@@ -96,9 +130,31 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
   }
 }
 
+/** From inside, as the harness's user: what is a fault ends the start, what is a warning is said. */
+async function inspected(
+  started: Started,
+  spec: LaunchSpec,
+  session: Session,
+  ground: Ground,
+  world: UpWorld,
+): Promise<void> {
+  const findings: readonly Finding[] = await preflight(
+    started,
+    spec,
+    world,
+    ground.snapshot.config.up.harness_env,
+  );
+  recordEvent(session.dir, 'preflight', { findings });
+  await session.update({ preflight: findings });
+  assertNoFault(findings);
+  for (const finding of findings) if (finding.level === 'warning') world.warn(findingLine(finding));
+}
+
 /** What dead sessions left goes first: one may have the name, or the container's name, that this one wants. */
 async function reclaimed(world: UpWorld): Promise<void> {
-  for (const line of await reclaimDead(world.env, (error) => world.warn(error.message))) world.note(line);
+  const reclaim = () => reclaimDead(world.env, (error) => world.warn(error.message));
+  const dead = (await listSessions(world.env)).some(({ alive }) => !alive);
+  for (const line of await (dead ? world.step('reclaim', reclaim) : reclaim())) world.note(line);
 }
 
 async function gateway(
@@ -123,8 +179,10 @@ async function gateway(
     return started.stop();
   });
   await session.update({ gateway: started.ref });
+  recordEvent(session.dir, 'gateway', { pid: started.ref.pid });
   started.ended
     .then(async (end) => {
+      recordEvent(session.dir, 'gateway ended', { ...end, asked });
       if (!asked)
         await session.update({ gateway: null, gatewayFault: end.signal ?? `exit code ${end.code}` });
     })

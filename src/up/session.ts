@@ -4,6 +4,8 @@
  *   NAME/socket/        mounted read-only into the runtime; holds gateway.sock
  *   NAME/files/         generated client configuration, mounted read-only
  *   NAME/gateway.log    what the gateway said on stderr
+ *   NAME/events.jsonl   what the supervisor did and saw (session-events.ts)
+ *   NAME/control.sock   requests to the supervisor (control/)
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -13,6 +15,10 @@ import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
 import type { Identity } from './runtime/mounts.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
+import type { Finding } from './preflight.ts';
+import { checkName, isReserved, nameShape } from './session-name.ts';
+
+export { checkName };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -39,30 +45,23 @@ export type SessionState = {
   readonly gatewayFault: string | null;
   /** Facts of the runtime that let a later command reclaim it. */
   readonly facts: Readonly<Record<string, string | number>>;
+  /** Host folder of the harness HOME, and the folder of the log; absent in a session of an older wraptool. */
+  readonly home?: string;
+  readonly log?: string;
+  /** `up.network`. */
+  readonly network?: string;
+  /** What the checks inside the runtime found before the harness was started. */
+  readonly preflight?: readonly Finding[];
 };
 
-const reserved = new Set(['classify', 'policy', 'reconcile', 'all', 'fleet', 'any']);
-const nameShape = /^[a-z0-9][a-z0-9-]{0,31}$/;
 /** sun_path holds 108 bytes with the closing NUL. */
 const longestSocketPath = 107;
-
-export function checkName(name: string): string {
-  if (!nameShape.test(name))
-    throw new WraptoolError('usage', `"${name}" cannot be a session name`, {
-      hint: 'use 1 to 32 of a-z, 0-9 and "-", not "-" first',
-    });
-  if (reserved.has(name))
-    throw new WraptoolError('usage', `"${name}" is a reserved word and cannot be a session name`, {
-      hint: 'choose another --name',
-    });
-  return name;
-}
 
 /** A readable name from the harness and the workspace folder: `claude-app`. */
 export function proposeName(harness: string, workspace: string): string {
   const words = `${harness}-${path.basename(workspace)}`.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   const name = words.slice(0, 32).replace(/^-+|-+$/g, '');
-  return reserved.has(name) || name === '' ? 'session' : name;
+  return isReserved(name) || name === '' ? 'session' : name;
 }
 
 export class Session {
@@ -111,7 +110,17 @@ async function writeState(dir: string, state: SessionState): Promise<void> {
 
 export type NewSession = Pick<
   SessionState,
-  'harness' | 'runtime' | 'workspace' | 'roots' | 'owner' | 'config' | 'remotes' | 'shared'
+  | 'harness'
+  | 'runtime'
+  | 'workspace'
+  | 'roots'
+  | 'owner'
+  | 'config'
+  | 'remotes'
+  | 'shared'
+  | 'home'
+  | 'log'
+  | 'network'
 >;
 
 /**
@@ -231,7 +240,8 @@ export async function listSessions(
   return found;
 }
 
-const ownNames = /^(session\.json|\.session\.json\.\d+|socket|files|devcontainer|gateway\.log)$/;
+const ownNames =
+  /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|events\.jsonl|control\.sock)$/;
 
 /** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
 async function isRest(dir: string): Promise<boolean> {

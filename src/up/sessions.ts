@@ -28,12 +28,13 @@ export async function viewSessions(env: Env): Promise<SessionView[]> {
   for (const { session, alive } of await listSessions(env)) {
     if (session === null || !alive) continue;
     const { name, id, harness, runtime, workspace, created } = session.state;
-    views.push({ name, id, harness, runtime, workspace, created, status: await status(session) });
+    views.push({ name, id, harness, runtime, workspace, created, status: await sessionStatus(session) });
   }
   return views;
 }
 
-async function status(session: Session): Promise<string> {
+/** What a living session does, or what is wrong with it. */
+export async function sessionStatus(session: Session): Promise<string> {
   const { gateway, gatewayFault, status: said } = session.state;
   if (gatewayFault !== null) return `gateway ended (${gatewayFault})`;
   if (gateway !== null && !(await isAlive(gateway))) return 'gateway ended';

@@ -9,14 +9,14 @@ import type { UpOptions, UpWorld } from './options.ts';
 import { baseEnv, newToken, pickHarnessEnv, plan } from './plan.ts';
 import { inside, type Description, type LaunchSpec } from './runtime/runtime.ts';
 import { proposeName } from './session.ts';
-import { platformFor, survey, type Ground } from './survey.ts';
+import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 
 /** Folder inside where the generated client configuration is seen. */
 const filesInside = '/opt/wraptool/files';
 
 /** What would run, secrets masked; nothing is made and nothing is installed. */
 export async function describeUp(options: UpOptions, world: UpWorld): Promise<Description> {
-  const ground = await survey(options, world);
+  const ground = await survey(options, world, await approvedFor(options, { ...world, approve: null }));
   const name = options.name ?? proposeName(options.harness, ground.workspace.path);
   const dir = path.join(sessionsDir(world.env), name);
   const provided = plannedInstall(ground.descriptor, {
@@ -78,5 +78,6 @@ export function specify(
     provided,
     injection,
     token,
+    approved: ground.approved,
   });
 }

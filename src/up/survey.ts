@@ -7,7 +7,9 @@ import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts
 import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
 import { recall } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
+import { ownDefinition, wantsOwn } from './own-definition.ts';
 import { homePath } from './plan.ts';
+import type { ApprovedDefinition } from './runtime/runtime.ts';
 import { checkName } from './session.ts';
 import { resolveWorkspace, type Workspace } from './workspace.ts';
 
@@ -19,20 +21,22 @@ export type Ground = {
   readonly descriptor: Descriptor;
   readonly choice: Choice;
   readonly home: string;
+  /** The workspace's own definition, where it was asked for. */
+  readonly approved: ApprovedDefinition | null;
 };
 
 /** Reads and checks what the operator said; throws WraptoolError at the first thing that cannot be. */
-export async function survey(options: UpOptions, world: UpWorld): Promise<Ground> {
+export async function survey(
+  options: UpOptions,
+  world: UpWorld,
+  approved: ApprovedDefinition | null,
+): Promise<Ground> {
   if (options.name !== undefined) checkName(options.name);
-  const asked = options.runtime === undefined ? null : parseRuntime(options.runtime);
+  const own = approved === null ? undefined : 'devcontainer';
+  const asked = own ?? (options.runtime === undefined ? null : parseRuntime(options.runtime));
   const descriptor = await loadDescriptor(options.harness, world.env);
   assertRunnable(descriptor);
-  const workspace = await resolveWorkspace({
-    flag: options.workspace,
-    cwd: world.cwd,
-    home: homeDir(world.env),
-    stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
-  });
+  const workspace = await workspaceOf(options, world);
   const home = homePath(world.env, options.harness, workspace.path, options.home);
   const snapshot = await loadConfig({ path: options.config, env: world.env });
   const roots = [workspace.path, ...snapshot.config.up.extra_roots];
@@ -43,11 +47,29 @@ export async function survey(options: UpOptions, world: UpWorld): Promise<Ground
   );
   const last = (await recall(world.env, workspace.path)).runtime;
   const choice = await chooseRuntime(asked ?? parseRuntime(snapshot.config.up.runtime), last, {
-    baseImage: snapshot.config.up.base_image,
+    baseImage: approved === null ? snapshot.config.up.base_image : null,
     workspace: workspace.path,
   });
   const configFile = configPath({ path: options.config, env: world.env });
-  return { snapshot, configFile, workspace, descriptor, choice, home };
+  return { snapshot, configFile, workspace, descriptor, choice, home, approved };
+}
+
+/**
+ * The workspace's own definition, where the operator asked for it. Before anything else, and outside of any progress: it
+ * may ask. Errors: as ownDefinition.
+ */
+export async function approvedFor(options: UpOptions, world: UpWorld): Promise<ApprovedDefinition | null> {
+  if (!wantsOwn(options)) return null;
+  return ownDefinition((await workspaceOf(options, world)).path, options, world);
+}
+
+function workspaceOf(options: UpOptions, world: UpWorld): Promise<Workspace> {
+  return resolveWorkspace({
+    flag: options.workspace,
+    cwd: world.cwd,
+    home: homeDir(world.env),
+    stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
+  });
 }
 
 /** The machine that a harness is installed for: a container's, which brings a C library of its own, or this one. */

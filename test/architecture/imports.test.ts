@@ -13,14 +13,38 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   'main.ts': ['cli', 'paths.ts'],
   'errors.ts': [],
   'paths.ts': [],
-  gateway: ['config', 'log', 'requests', 'policy', 'executor', 'proxy', 'scrub', 'introspect', 'paths.ts'],
+  gateway: [
+    'config',
+    'log',
+    'requests',
+    'policy',
+    'executor',
+    'proxy',
+    'scrub',
+    'introspect',
+    'paths.ts',
+    // Of the supervisor only who is at the other end of a socket.
+    'supervise/credentials.ts',
+  ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
-  up: ['config', 'log', 'harness', 'confine', 'supervise', 'paths.ts', 'executor/guards/git/discover.ts'],
+  up: [
+    'config',
+    'log',
+    'harness',
+    'confine',
+    'devcontainer',
+    'supervise',
+    'paths.ts',
+    'executor/guards/git/discover.ts',
+  ],
+  // Judges the workspace's definition as hostile input and keeps what was approved; runs nothing.
+  devcontainer: ['edit', 'paths.ts'],
   supervise: ['config', 'log', 'paths.ts'],
   // Pure but for store.ts, which keeps what outlives a session.
   restart: ['config/location.ts', 'edit/file.ts', 'paths.ts', 'policy/pattern/pattern.ts', 'scrub'],
   harness: ['config', 'edit', 'confine', 'paths.ts'],
-  requests: ['config', 'edit', 'log', 'policy'],
+  // Of the executor only what resolves a program, so that an operator sees which one it is.
+  requests: ['config', 'edit', 'log', 'policy', 'executor/binary.ts', 'executor/types.ts'],
   web: ['config', 'log', 'requests', 'policy', 'supervise'],
   proxy: ['executor'],
   introspect: ['executor', 'confine'],
@@ -139,6 +163,8 @@ test('only what has to starts processes', () =>
           'harness/npm.ts',
           'supervise/supervisor.ts',
           'requests/notify.ts',
+          // Inside the runtime, where it asks git.
+          'relay/preflight/workspace.ts',
         ].includes(name),
     ),
     [],

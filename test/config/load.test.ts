@@ -331,7 +331,7 @@ void describe('accepted', () => {
         },
       },
       mcp_servers: {},
-      requests: { log: '/home/operator/.local/state/wraptool/log' },
+      requests: { log: '/home/operator/.local/state/wraptool/log', notify: [] },
       up: {
         runtime: 'auto',
         harness_env: [],

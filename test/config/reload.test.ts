@@ -17,7 +17,7 @@ const running: Config = {
   scrub: { values_from_env: [], patterns: [] },
   tools: {},
   mcp_servers: {},
-  requests: { log: '/var/log/wraptool' },
+  requests: { log: '/var/log/wraptool', notify: [] },
   up: {
     runtime: 'auto',
     harness_env: [],
@@ -66,7 +66,7 @@ const cases: readonly {
         allowed_cwd_roots: ['/srv/app', '/srv/more'],
         expose: 'tools',
       },
-      requests: { log: '/var/log/other' },
+      requests: { log: '/var/log/other', notify: [] },
     },
     apply: { ...running, mcp: { ...running.mcp, expose: 'tools' } },
     waiting: [

@@ -25,6 +25,11 @@ export class Terminal {
     return this.#tmux(['capture-pane', '-p', '-J', '-S', '-1000']);
   }
 
+  /** What a program set as the terminal's title. */
+  title(): string {
+    return this.#tmux(['display-message', '-p', '#{pane_title}']).trim();
+  }
+
   async shows(pattern: RegExp, ms?: number): Promise<string> {
     let last = '';
     try {

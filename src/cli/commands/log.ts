@@ -1,7 +1,8 @@
 import { watch } from 'node:fs';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
-import { followLog, readLog, story, verifyLog } from '../../log/read.ts';
+import { followNew, story, verifyLog } from '../../log/read.ts';
+import { tailLog } from '../../log/tail.ts';
 import type { Entry, LogRecord } from '../../log/record.ts';
 import { escapeHostile, renderArgv } from '../hostile.ts';
 import { printJson, printLine } from '../voice.ts';
@@ -22,6 +23,7 @@ export function register(program: Command): void {
     .option('-f, --follow', 'go on with new ones')
     .action(tail);
   command('verify', 'check the chains: nothing changed, removed or put in between').action(verify);
+  command('unused', 'list the allow rules that no call in the log used').action(unused);
   command('why <seq>', 'tell the story of one call: what was asked, what decided, how it ended').action(why);
 }
 
@@ -39,22 +41,24 @@ async function tail(flags: Where & { readonly lines: string; readonly follow?: b
   const show = (entry: Entry) =>
     flags.json ? printJson({ seq: entry.seq, ...entry.record }) : printLine(render(entry));
   if (flags.follow) return follow(dir, count, show);
-  const newest: Entry[] = [];
-  for await (const entry of readLog(dir)) {
-    newest.push(entry);
-    if (newest.length > count) newest.shift();
-  }
-  for (const entry of newest) show(entry);
+  for (const entry of await tailLog(dir, count)) show(entry);
 }
 
 async function follow(dir: string, count: number, show: (entry: Entry) => void): Promise<void> {
-  const follower = followLog(dir);
-  const before = await follower.poll();
-  for (const entry of count === 0 ? [] : before.slice(-count)) show(entry);
-  let reading: Promise<void> = Promise.resolve();
+  const follower = await followNew(dir);
+  const shown = new Set<string>();
+  const once = (entry: Entry) => {
+    if (!shown.has(entry.seq)) show(entry);
+  };
+  // What is written between the two is in both.
+  for (const entry of await tailLog(dir, count)) {
+    show(entry);
+    shown.add(entry.seq);
+  }
+  let reading = Promise.resolve();
   await new Promise<never>((_, reject) => {
     const read = () => {
-      reading = reading.then(async () => (await follower.poll()).forEach(show)).catch(reject);
+      reading = reading.then(async () => (await follower.poll()).forEach(once)).catch(reject);
     };
     watch(dir, read).on('error', reject);
     // What was written between the first read and the watch.
@@ -79,6 +83,17 @@ async function verify(flags: Where): Promise<void> {
   if (problems.length > 0) process.exitCode = 1;
 }
 
+async function unused(flags: Where): Promise<void> {
+  const { loadConfig } = await import('../../config/load.ts');
+  const { unusedRules } = await import('../log-unused.ts');
+  const snapshot = await loadConfig({ path: flags.config, env: process.env, locations: false });
+  const { rules, calls } = await unusedRules(snapshot, flags.dir ?? snapshot.config.requests.log);
+  if (flags.json) return printJson({ calls, rules });
+  for (const { tool, subcommand, file, line } of rules)
+    printLine(`${escapeHostile(file)}:${line} ${renderArgv([tool, ...subcommand])}`);
+  printLine(`${rules.length} rules were used by none of ${calls} allowed calls`);
+}
+
 async function why(seq: string, flags: Where): Promise<void> {
   const entries = await story(await folder(flags), seq);
   if (!entries)
@@ -91,7 +106,7 @@ async function why(seq: string, flags: Where): Promise<void> {
 }
 
 /** One line per record: time, seq, event, facts. Whatever an agent wrote is escaped. */
-function render({ seq, record }: Entry): string {
+export function render({ seq, record }: Entry): string {
   const session = record.session === null ? '' : ` [${escapeHostile(record.session)}]`;
   return `${record.time} ${seq}${session} ${record.event} ${escapeHostile(facts(record))}`;
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
 import type { SessionFacts } from '../../gateway/session-facts.ts';
+import { callAttention } from '../attention.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
 
@@ -84,6 +85,7 @@ async function start(
     env,
     version: version(),
     voice: { note: (line) => note(escapeHostile(line)), warn: (line) => warn(escapeHostile(line)) },
+    attention: ({ id }) => callAttention(process.stderr, id),
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });

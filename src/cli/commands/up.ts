@@ -1,12 +1,14 @@
-import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
+import type { Inspection } from '../../devcontainer/inspect.ts';
 import { WraptoolError } from '../../errors.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
+import { ask, canAsk } from '../ask.ts';
+import { callAttention } from '../attention.ts';
 import { escapeHostile, escapeJson, renderArgv } from '../hostile.ts';
-import { createStep } from '../steps.ts';
+import { createStep, printEvent } from '../steps.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 
 type Flags = Omit<UpOptions, 'harness' | 'args'> & { dryRun?: boolean; json?: boolean; yolo?: boolean };
@@ -22,9 +24,11 @@ export function register(program: Command): void {
     .option('--name <name>', 'name of the session')
     .option('--home <name>', 'a harness home shared by several workspaces')
     .option('--config <file>', 'config file')
+    .option('--devcontainer <which>', '"workspace": its own definition, after approval of its exact content')
+    .option('--definition <file>', 'with --devcontainer workspace: which one, relative to the workspace')
     .option('--harness-version <version>', 'another version than the checked one')
     .option('--dry-run', 'print what would run, secrets masked')
-    .option('--json', 'errors and --dry-run as JSON')
+    .option('--json', 'errors and --dry-run as JSON, progress as JSON events on stderr')
     .option('--yolo', "use the harness's own auto-approve flag")
     .addHelpText(
       'after',
@@ -34,12 +38,12 @@ export function register(program: Command): void {
       process.title = 'wraptool-up';
       const options: UpOptions = { ...flags, harness, args, yolo: flags.yolo ?? false };
       if (flags.dryRun) await dryRun(options, flags.json ?? false);
-      else process.exitCode = await withConfig(options, () => up(options, world()));
+      else process.exitCode = await withConfig(options, () => up(options, world(flags.json ?? false)));
     });
 }
 
 async function dryRun(options: UpOptions, json: boolean): Promise<void> {
-  const description = await describeUp(options, world());
+  const description = await describeUp(options, world(json));
   if (json) return printJson(description);
   for (const entry of description) {
     printLine(escapeHostile(entry.what) + (entry.argv === undefined ? '' : `: ${renderArgv(entry.argv)}`));
@@ -52,28 +56,27 @@ function indented(detail: unknown): string {
   return lines.map((line) => `  ${escapeJson(line)}`).join('\n');
 }
 
-function world(): UpWorld {
+function world(json: boolean): UpWorld {
   return {
     env: process.env,
     cwd: process.cwd(),
     main: fileURLToPath(
       new URL(import.meta.url.endsWith('.ts') ? '../../main.ts' : '../../main.js', import.meta.url),
     ),
-    step: createStep({ quiet: process.argv.includes('--quiet') }),
-    note,
-    warn,
-    ask: process.stdin.isTTY && process.stderr.isTTY ? ask : null,
+    step: createStep({ quiet: process.argv.includes('--quiet'), json }),
+    note: json ? (text) => printEvent({ event: 'note', text }) : note,
+    warn: json ? (text) => printEvent({ event: 'warning', text }) : warn,
+    attention: (id) => callAttention(process.stderr, id),
+    ask: canAsk() ? ask : null,
+    approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',
   };
 }
 
-async function ask(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${escapeHostile(question)} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
+/** The whole definition is loaded only where it is needed. */
+async function showAndApprove(found: Inspection): Promise<boolean> {
+  const { approveOnTerminal } = await import('./devcontainer.ts');
+  return approveOnTerminal(found);
 }
 
 /** Without a config: offers to write the starter on a terminal, then goes on; elsewhere the error stands. */
@@ -83,7 +86,7 @@ async function withConfig(options: UpOptions, run: () => Promise<number>): Promi
   } catch (error) {
     const offer =
       error instanceof WraptoolError && error.code === 'config_missing' && options.config === undefined;
-    if (!offer || !process.stdin.isTTY || !process.stderr.isTTY) throw error;
+    if (!offer || !canAsk()) throw error;
     if (!(await ask('there is no config yet: write a starter with read-only git rules?'))) throw error;
     const { init } = await import('./init.ts');
     await init({ env: process.env });

@@ -82,9 +82,9 @@ export async function callTool(
     beat.refresh();
     notify('notifications/progress', { progressToken: token, ...report });
   });
-  const started = Date.now();
+  const started = performance.now();
   const beat = setInterval(
-    () => progress({ message: `running for ${Math.round((Date.now() - started) / 1000)} s` }),
+    () => progress({ message: `running for ${Math.round((performance.now() - started) / 1000)} s` }),
     beatMs,
   );
   try {

@@ -218,7 +218,7 @@ function listen({ wire, req, res }: Exchange): void {
   const stream = openStream(res, wire.limits, { 'mcp-session-id': session.id }, () => {
     release();
     session.streams.splice(session.streams.indexOf(stream), 1);
-    session.usedAt = Date.now();
+    session.usedAt = performance.now();
   });
   session.streams.push(stream);
   if (session.stale) tellChanged(session);

@@ -87,7 +87,7 @@ function running(
     for (const session of wire.sessions.all()) tellChanged(session);
     for (const subscription of wire.subscriptions) subscription.changed();
   });
-  const sweep = setInterval(() => wire.sessions.sweep(Date.now()), 60_000).unref();
+  const sweep = setInterval(() => wire.sessions.sweep(performance.now()), 60_000).unref();
   return {
     url,
     socket,
@@ -105,8 +105,8 @@ function running(
 }
 
 async function idle(wire: Wire, graceMs: number): Promise<void> {
-  const deadline = Date.now() + graceMs;
-  while (wire.open.calls > 0 && Date.now() < deadline)
+  const deadline = performance.now() + graceMs;
+  while (wire.open.calls > 0 && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 

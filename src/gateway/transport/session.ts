@@ -53,7 +53,7 @@ export function createSessions(token: string, limits: Limits): Sessions {
       running: new Map(),
       stale,
       level: 'all',
-      usedAt: Date.now(),
+      usedAt: performance.now(),
     };
     held.set(id, session);
     return session;
@@ -80,7 +80,7 @@ export function createSessions(token: string, limits: Limits): Sessions {
         // Least recently used first: re-inserting keeps the map in that order.
         held.delete(id);
         held.set(id, session);
-        session.usedAt = Date.now();
+        session.usedAt = performance.now();
         return session;
       }
       const facts = ended.has(id) ? null : readFacts(id, mac);

@@ -4,7 +4,7 @@ import { WraptoolError } from '../../errors.ts';
 import { attachTerminal, hasTerminal, terminalSize, type Attachment, type TerminalSize } from '../attach.ts';
 import { Pump, type Streams } from './container-pump.ts';
 import type { Engine, EngineEvent, EngineExec, EngineFault } from './docker.ts';
-import type { Running, Stdio } from './runtime.ts';
+import type { Executing, Stdio } from './runtime.ts';
 
 export type CommandOptions = {
   /** uid:gid inside. */
@@ -60,15 +60,20 @@ export class ContainerCommands {
     this.#over(new WraptoolError('runtime_failed', 'the container was removed'));
   }
 
-  /** Starts a command on the given streams. A terminal is made where both ends are the operator's. */
-  async start(command: readonly string[], stdio: Stdio, options: CommandOptions): Promise<Running> {
-    const tty = stdio === 'inherit' && hasTerminal();
-    const size = tty ? terminalSize() : null;
+  /** Starts a command on the given streams. A terminal is made where one is asked for, or both ends are the operator's. */
+  async start(
+    command: readonly string[],
+    stdio: Stdio,
+    options: CommandOptions & { readonly terminal?: TerminalSize | undefined },
+  ): Promise<Executing> {
+    const size = options.terminal ?? (stdio === 'inherit' && hasTerminal() ? terminalSize() : null);
+    const tty = size !== null;
     const starter =
       size === null ? [plainStart, 'sh'] : [terminalStart, 'sh', String(size.rows), String(size.columns)];
     const exec = await this.open(['/bin/sh', '-c', ...starter, ...command], { ...options, tty });
     const pump = new Pump(exec, tty, stdio === 'inherit' ? standard() : stdio);
     const fault = Promise.withResolvers<never>();
+    const resize = tty ? resizing(exec) : async (): Promise<void> => undefined;
     const kill = async (signal: string): Promise<void> => {
       const name = signal.slice(3);
       const pid = await pump.pid;
@@ -81,9 +86,9 @@ export class ContainerCommands {
         cwd: '/',
       });
     };
-    const terminal = stdio === 'inherit' ? this.#attach(exec, tty, kill, fault.reject) : null;
+    const terminal = stdio === 'inherit' ? this.#attach(resize, tty, kill, fault.reject) : null;
     const exit = Promise.race([this.end(exec), fault.promise]);
-    return { exit: finished(exit, pump, terminal), kill };
+    return { exit: finished(exit, pump, terminal), kill, resize };
   }
 
   /** Runs a short shell script, with its arguments, to its end; its output. Rejects if it fails. */
@@ -118,21 +123,13 @@ export class ContainerCommands {
   }
 
   #attach(
-    exec: EngineExec,
+    resize: Executing['resize'],
     tty: boolean,
     kill: (signal: string) => Promise<void>,
     fail: (error: unknown) => void,
   ): Attachment {
-    const resize = (size: TerminalSize): void => {
-      // A command that has ended has no terminal any more.
-      exec
-        .resize(size)
-        .catch((error: EngineFault) =>
-          [404, 409, 500].includes(error.statusCode ?? 0) ? undefined : fail(error),
-        );
-    };
     return tty
-      ? attachTerminal({ raw: true, onResize: resize })
+      ? attachTerminal({ raw: true, onResize: (size) => void resize(size).catch(fail) })
       : attachTerminal({ raw: false, onSignal: (signal) => void kill(signal).catch(fail) });
   }
 
@@ -150,6 +147,17 @@ export class ContainerCommands {
     if (this.#fate === 'lives') this.#fate = fate;
     for (const end of this.#ends.values()) end.resolve('over');
   }
+}
+
+function resizing(exec: EngineExec): Executing['resize'] {
+  return async (size) => {
+    try {
+      await exec.resize(size);
+    } catch (error) {
+      // A command that has ended has no terminal any more.
+      if (![404, 409, 500].includes((error as EngineFault).statusCode ?? 0)) throw error;
+    }
+  };
 }
 
 async function finished(exit: Promise<number>, pump: Pump, terminal: Attachment | null): Promise<number> {

@@ -20,6 +20,7 @@ export class Pump {
   readonly #exec: EngineExec;
   readonly #streams: Streams;
   readonly #pid = Promise.withResolvers<number>();
+  readonly #tty: boolean;
   #head: Buffer | null = Buffer.alloc(0);
   #writing = false;
   #moved = 0;
@@ -27,8 +28,9 @@ export class Pump {
   constructor(exec: EngineExec, tty: boolean, streams: Streams) {
     this.#exec = exec;
     this.#streams = streams;
+    this.#tty = tty;
     this.pid = this.#pid.promise;
-    this.#done = this.#run(tty).finally(() => this.#pid.resolve(0));
+    this.#done = this.#run().finally(() => this.#pid.resolve(0));
   }
 
   /** After the command's end: waits until its output has been passed on, then lets go of every stream. */
@@ -49,11 +51,12 @@ export class Pump {
     this.#exec.stream.destroy();
   }
 
-  async #run(tty: boolean): Promise<void> {
+  async #run(): Promise<void> {
     const { stream } = this.#exec;
     const out = (bytes: Buffer): Promise<void> => this.#out(bytes);
     try {
-      if (!tty) return await demultiplex(stream, out, (bytes) => this.#write(this.#streams.stderr, bytes));
+      if (!this.#tty)
+        return await demultiplex(stream, out, (bytes) => this.#write(this.#streams.stderr, bytes));
       for await (const bytes of stream as AsyncIterable<Buffer>) await out(bytes);
     } catch (error) {
       // The engine resets the connection of a command that it killed; whether all is well the exit code tells.
@@ -80,8 +83,9 @@ export class Pump {
 
   #feed(): void {
     const { stdin } = this.#streams;
-    if (stdin === null) this.#exec.stream.end();
-    else stdin.pipe(this.#exec.stream);
+    // The engine takes the end of a terminal's input for the end of the terminal, output and all.
+    if (stdin === null && !this.#tty) this.#exec.stream.end();
+    else stdin?.pipe(this.#exec.stream);
   }
 
   async #write(to: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {

@@ -64,6 +64,34 @@ export function upCommand(
   ];
 }
 
+/** argv of `devcontainer build` over an approved copy. */
+export function buildCommand(
+  cli: string,
+  request: {
+    readonly folder: string;
+    readonly config: string;
+    readonly image: string;
+    readonly dockerPath: string;
+  },
+): readonly string[] {
+  return [
+    process.execPath,
+    cli,
+    'build',
+    '--workspace-folder',
+    request.folder,
+    '--config',
+    request.config,
+    '--image-name',
+    request.image,
+    '--docker-path',
+    request.dockerPath,
+    '--no-lockfile',
+    '--log-format',
+    'json',
+  ];
+}
+
 /** Starts the container and gives its id. Errors: runtime_failed, session_exists. */
 export async function devcontainerUp(
   cli: string,
@@ -72,9 +100,28 @@ export async function devcontainerUp(
   progress: (line: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
+  await mkdir(request.folder, { recursive: true, mode: 0o700 });
+  await writeFile(
+    join(request.folder, 'devcontainer.json'),
+    `${JSON.stringify(request.definition, null, 2)}\n`,
+    { mode: 0o600 },
+  );
+  const { containerId } = await runCli(upCommand(cli, request), request, env, progress, signal);
+  if (containerId !== undefined) return containerId;
+  throw new WraptoolError('runtime_failed', 'devcontainer up names no container');
+}
+
+/** Runs the CLI to its end; its answer. It sees no folder but the request's. Errors: runtime_failed, session_exists. */
+export async function runCli(
+  command: readonly string[],
+  request: Pick<UpRequest, 'folder' | 'sessionId' | 'socketPath'>,
+  env: Env,
+  progress: (line: string) => void,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const tmp = join(request.folder, 'tmp');
-  await prepareFolder(request, tmp);
-  const [file, ...args] = upCommand(cli, request);
+  await prepareFolder(request.folder, tmp);
+  const [file, ...args] = command;
   const child = spawn(file!, args, {
     // A group of its own: the CLI leaves a `docker run` client behind, which goes with the group.
     detached: true,
@@ -85,7 +132,7 @@ export async function devcontainerUp(
   const abort = (): void => killGroup(child);
   signal.addEventListener('abort', abort, { once: true });
   try {
-    return await answer(child, progress);
+    return await answer(child, args[1] ?? '', progress);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -96,8 +143,8 @@ export async function devcontainerUp(
   }
 }
 
-async function prepareFolder(request: UpRequest, tmp: string): Promise<void> {
-  await mkdir(join(request.folder, 'empty'), { recursive: true });
+async function prepareFolder(folder: string, tmp: string): Promise<void> {
+  await mkdir(join(folder, 'empty'), { recursive: true });
   const cache = join(tmp, `devcontainercli-${userInfo().username}`);
   await mkdir(cache, { recursive: true });
   // Present and fresh: the CLI then asks nobody on the network about features that are not used.
@@ -105,14 +152,13 @@ async function prepareFolder(request: UpRequest, tmp: string): Promise<void> {
     join(cache, 'control-manifest.json'),
     JSON.stringify({ disallowedFeatures: [], featureAdvisories: [] }),
   );
-  await writeFile(
-    join(request.folder, 'devcontainer.json'),
-    `${JSON.stringify(request.definition, null, 2)}\n`,
-    { mode: 0o600 },
-  );
 }
 
-function cliEnvironment(env: Env, request: UpRequest, tmp: string): Record<string, string> {
+function cliEnvironment(
+  env: Env,
+  request: Pick<UpRequest, 'sessionId' | 'socketPath'>,
+  tmp: string,
+): Record<string, string> {
   const made: Record<string, string> = {
     DOCKER_HOST: `unix://${request.socketPath}`,
     TMPDIR: tmp,
@@ -126,7 +172,9 @@ function cliEnvironment(env: Env, request: UpRequest, tmp: string): Record<strin
   return made;
 }
 
-async function answer(child: ChildProcess, progress: (line: string) => void): Promise<string> {
+type Outcome = { readonly containerId?: string; readonly message?: string };
+
+async function answer(child: ChildProcess, verb: string, progress: (line: string) => void): Promise<Outcome> {
   const out: string[] = [];
   const said: string[] = [];
   const [[code]] = (await Promise.all([
@@ -135,7 +183,7 @@ async function answer(child: ChildProcess, progress: (line: string) => void): Pr
     eachLine(child.stderr!, (line) => note(line, said, progress)),
   ])) as [[number | null], void, void];
   const result = outcome(out.at(-1));
-  if (code === 0 && result?.containerId !== undefined) return result.containerId;
+  if (code === 0 && result !== null) return result;
   const conflict = said.find((line) => /container name "[^"]*" is already in use/.test(line));
   if (conflict !== undefined)
     throw new WraptoolError('session_exists', conflict.trim(), {
@@ -143,7 +191,7 @@ async function answer(child: ChildProcess, progress: (line: string) => void): Pr
     });
   throw new WraptoolError(
     'runtime_failed',
-    `devcontainer up failed: ${result?.message ?? `exit code ${String(code)}`}`,
+    `devcontainer ${verb} failed: ${result?.message ?? `exit code ${String(code)}`}`,
     {
       problems: said
         .flatMap((text) => text.split('\n'))
@@ -159,9 +207,9 @@ function tells(line: string): boolean {
   return line.trim() !== '' && !/^\s+at\s/.test(line);
 }
 
-function outcome(line: string | undefined): { containerId?: string; message?: string } | null {
+function outcome(line: string | undefined): Outcome | null {
   try {
-    return line === undefined ? null : (JSON.parse(line) as { containerId?: string; message?: string });
+    return line === undefined ? null : (JSON.parse(line) as Outcome);
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

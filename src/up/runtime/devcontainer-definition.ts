@@ -2,6 +2,7 @@
 import type { Bind } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
 import type { WorkspaceMounts } from './mounts.ts';
+import type { Grants } from './grants.ts';
 import { inside, type LaunchSpec } from './runtime.ts';
 
 export type Definition = Readonly<Record<string, unknown>>;
@@ -32,12 +33,16 @@ export function mountsOf(spec: LaunchSpec, workspace: WorkspaceMounts): readonly
   ];
 }
 
-/** `given` is devcontainer/devcontainer.json, parsed. Errors: workspace_refused for paths that the CLI would rewrite. */
+/**
+ * `given` is devcontainer/devcontainer.json, parsed; `granted`, what an approved definition adds to it. Errors: workspace_refused for
+ * paths that the CLI would rewrite.
+ */
 export function definition(
   given: Definition,
   spec: LaunchSpec,
   image: string,
   mounts: readonly Mount[],
+  granted?: Grants,
 ): Definition {
   const { build: _replaced, runArgs, ...rest } = given;
   const keeper = keeperId(spec.workspace.uid);
@@ -53,9 +58,10 @@ export function definition(
     workspaceMount: own.map(mountText)[0],
     runArgs: [
       ...(runArgs as string[]),
+      ...(granted?.args ?? []),
       `--name=${containerName(spec.session.name)}`,
-      `--hostname=${spec.session.name}`,
-      `--network=${engineNetwork[spec.network]}`,
+      ...(granted?.hostname === false ? [] : [`--hostname=${spec.session.name}`]),
+      ...(granted?.network == null ? [`--network=${engineNetwork[spec.network]}`] : []),
       `--user=${keeper}:${keeper}`,
       // Not as `mounts`: the CLI takes two of them for one where their targets are alike up to a comma.
       ...others.map((mount) => `--mount=${mountText(mount)}`),

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { WraptoolError } from '../../errors.ts';
-import type { Engine } from './docker.ts';
+import type { Engine, LabelledImage } from './docker.ts';
 import type { LaunchSpec, Progress } from './runtime.ts';
 
 /** Folder of the default definition. */
@@ -15,9 +15,40 @@ export type ImagePlan = {
   readonly exists: boolean;
   readonly base: { readonly name: string; readonly id: string | null };
   readonly args: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
 };
 
 const registryMs = 5000;
+
+const ownImage = 'wraptool.image';
+const recipeLabel = 'wraptool.recipe';
+const baseLabel = 'wraptool.base';
+const baseIdLabel = 'wraptool.base-id';
+
+/**
+ * Images of ours that no container is of; with `all`, those too that the next session could use. Otherwise only those that
+ * were built by another recipe, or on a base that is another one by now.
+ */
+export async function unusedImages(engine: Engine, all: boolean): Promise<readonly LabelledImage[]> {
+  const recipe = digest(await readRecipe());
+  const found = (await engine.images(`${ownImage}=devcontainer`)).filter(({ used }) => !used);
+  const old = await Promise.all(
+    found.map(async ({ labels }) => {
+      const base = labels[baseLabel];
+      if (all || base === undefined || labels[recipeLabel] !== recipe) return true;
+      return (await engine.imageId(base)) !== labels[baseIdLabel];
+    }),
+  );
+  return found.filter((_image, index) => old[index]);
+}
+
+function readRecipe(): Promise<string> {
+  return readFile(join(definitionFolder, 'Dockerfile'), 'utf8');
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
 
 /** What image a session needs; its name is made of all that goes into it, so that an old one is never taken. */
 export async function planImage(
@@ -26,7 +57,7 @@ export async function planImage(
 ): Promise<ImagePlan> {
   const id = await engine.imageId(spec.baseImage);
   const { uid, gid } = spec.workspace;
-  const recipe = await readFile(join(definitionFolder, 'Dockerfile'), 'utf8');
+  const recipe = await readRecipe();
   const key = createHash('sha256')
     .update(JSON.stringify([recipe, id ?? spec.baseImage, uid, gid]))
     .digest('hex')
@@ -37,6 +68,12 @@ export async function planImage(
     exists: id !== null && (await engine.imageId(name)) !== null,
     base: { name: spec.baseImage, id },
     args: { BASE: spec.baseImage, OWNER_UID: String(uid), OWNER_GID: String(gid) },
+    labels: {
+      [ownImage]: 'devcontainer',
+      [recipeLabel]: digest(recipe),
+      [baseLabel]: spec.baseImage,
+      [baseIdLabel]: id ?? '',
+    },
   };
 }
 
@@ -56,7 +93,7 @@ export async function ensureImage(
   progress(`building an image from ${spec.baseImage}`);
   await engine.build(
     definitionFolder,
-    { tag: plan.name, args: { ...plan.args }, labels: { 'wraptool.image': 'devcontainer' } },
+    { tag: plan.name, args: { ...plan.args }, labels: { ...plan.labels } },
     progress,
     signal,
   );

@@ -4,14 +4,24 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Availability } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
 import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
+import { buildApproved, planBuild, type BuildPlan } from './approved-image.ts';
+import { environment, grantsOf } from './approved.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
 import { postGuard } from './container-guard.ts';
 import { devcontainerUp, findCli, makerVariable, upCommand } from './devcontainer-cli.ts';
 import { containerName, definition, keeperId, mountsOf, type Definition } from './devcontainer-definition.ts';
-import { baseUnavailable, definitionFolder, ensureImage, planImage } from './devcontainer-image.ts';
+import {
+  baseUnavailable,
+  definitionFolder,
+  ensureImage,
+  planImage,
+  unusedImages,
+} from './devcontainer-image.ts';
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
+import type { Grants } from './grants.ts';
+import { lifecycleSteps, runLifecycle } from './lifecycle.ts';
 import { maskedEnv } from './mask.ts';
 import { withVariable } from './orphans.ts';
 import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
@@ -19,6 +29,7 @@ import {
   inside,
   type Description,
   type LaunchSpec,
+  type Leftover,
   type Progress,
   type Runtime,
   type Started,
@@ -34,7 +45,7 @@ export class Devcontainer implements Runtime {
     this.#env = env;
   }
 
-  async available(options: { baseImage: string }): Promise<Availability> {
+  async available(options: { baseImage: string | null }): Promise<Availability> {
     if (process.platform !== 'linux')
       return no(`it is for Linux, this is ${process.platform}`, 'use a Linux machine');
     if (findCli() === null)
@@ -54,7 +65,7 @@ export class Devcontainer implements Runtime {
       );
     if (remoteFiles)
       return no('Docker Desktop runs in a machine of its own', 'use Docker Engine, or bubblewrap');
-    const missing = await baseUnavailable(engine, options.baseImage);
+    const missing = options.baseImage === null ? null : await baseUnavailable(engine, options.baseImage);
     return missing === null
       ? { ok: true, version: `Docker ${version}` }
       : no(missing.message, missing.hint ?? '');
@@ -62,11 +73,14 @@ export class Devcontainer implements Runtime {
 
   async describe(spec: LaunchSpec): Promise<Description> {
     const engine = await this.#engine();
-    const plan = await planImage(engine, spec);
+    const { build, granted } = await this.#approved(spec);
+    const plan = await planImage(engine, build === null ? spec : { ...spec, baseImage: build.image });
     const mounts = mountsOf(spec, await workspaceMounts(spec.workspace, { make: false }));
     const folder = sessionFolder(spec);
     return [
-      ...(plan.base.id === null ? [{ what: `pull ${spec.baseImage}` }] : []),
+      ...(plan.base.id === null
+        ? [build === null ? { what: `pull ${spec.baseImage}` } : described(build)]
+        : []),
       ...(plan.exists
         ? []
         : [
@@ -77,7 +91,7 @@ export class Devcontainer implements Runtime {
           ]),
       {
         what: `write ${join(folder, 'devcontainer.json')}`,
-        detail: definition(await defaultDefinition(), spec, plan.name, mounts),
+        detail: definition(await defaultDefinition(), spec, plan.name, mounts, granted),
       },
       {
         what: 'container',
@@ -87,10 +101,14 @@ export class Devcontainer implements Runtime {
           dockerPath: (await findDocker(this.#env)) ?? 'docker',
         }),
       },
+      ...lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path).map(({ name, script }) => ({
+        what: `${name}, in the container`,
+        argv: ['/bin/sh', '-c', ...script],
+      })),
       {
         what: `harness in ${containerName(spec.session.name)}, by the engine's API`,
         argv: spec.command,
-        detail: { user: owner(spec), cwd: spec.workspace.path, env: maskedEnv(spec) },
+        detail: { user: owner(spec), cwd: spec.workspace.path, env: shownEnv(spec, granted) },
       },
     ];
   }
@@ -100,13 +118,18 @@ export class Devcontainer implements Runtime {
     const [cli, dockerPath] = [findCli(), await findDocker(this.#env)];
     if (cli === null || dockerPath === null)
       throw new WraptoolError('runtime_unavailable', 'the Dev Containers CLI or docker is missing');
-    const image = await ensureImage(engine, spec, progress, signal);
+    const { build, granted } = await this.#approved(spec);
+    const host = { env: this.#env, folder: sessionFolder(spec), spec };
+    if (build !== null && spec.approved !== undefined)
+      await buildApproved(engine, spec.approved, build, host, progress, signal);
+    const based = build === null ? spec : { ...spec, baseImage: build.image };
+    const image = await ensureImage(engine, based, progress, signal);
     const workspace = await workspaceMounts(spec.workspace, { make: true });
     const mounts = mountsOf(spec, workspace);
     const request = {
       sessionId: spec.session.id,
       folder: sessionFolder(spec),
-      definition: definition(await defaultDefinition(), spec, image, mounts),
+      definition: definition(await defaultDefinition(), spec, image, mounts, granted),
       labels: labels(spec),
       socketPath: engine.socketPath,
       dockerPath,
@@ -114,10 +137,11 @@ export class Devcontainer implements Runtime {
     await mkdir(request.folder, { recursive: true, mode: 0o700 });
     try {
       const id = await devcontainerUp(cli, request, this.#env, progress, signal);
-      await checkContainer(engine, id, spec, mounts);
-      return await guarded(engine, id, spec, workspace);
+      await checkContainer(engine, id, spec, mounts, granted);
+      return await guarded(engine, id, spec, workspace, { granted, progress, signal });
     } catch (error) {
       await removeLabelled(engine, labels(spec));
+      signal.throwIfAborted();
       throw error;
     }
   }
@@ -143,6 +167,29 @@ export class Devcontainer implements Runtime {
     return [...makers, ...(await removeLabelled(await Engine.connect(endpoint.socketPath), wanted))];
   }
 
+  async leftovers(all: boolean): Promise<readonly Leftover[]> {
+    const endpoint = await resolveEndpoint(this.#env);
+    if (!endpoint.ok || (await Engine.unreachable(endpoint.socketPath)) !== null) return [];
+    const engine = await Engine.connect(endpoint.socketPath);
+    return (await unusedImages(engine, all)).map(({ name, bytes }) => ({
+      what: `image ${name}`,
+      bytes,
+      remove: async () => void (await engine.removeImage(name)),
+    }));
+  }
+
+  /** How an approved definition's image is built, and what it grants; nothing for the default one. */
+  async #approved(spec: LaunchSpec): Promise<{ build: BuildPlan | null; granted: Grants | undefined }> {
+    if (spec.approved === undefined) return { build: null, granted: undefined };
+    const host = {
+      env: this.#env,
+      folder: sessionFolder(spec),
+      cli: findCli() ?? 'devcontainer',
+      dockerPath: (await findDocker(this.#env)) ?? 'docker',
+    };
+    return { build: planBuild(spec.approved, host), granted: grantsOf(spec.approved, spec, this.#env) };
+  }
+
   async #engine(): Promise<Engine> {
     const endpoint = await resolveEndpoint(this.#env);
     if (!endpoint.ok)
@@ -157,6 +204,7 @@ async function guarded(
   id: string,
   spec: LaunchSpec,
   workspace: WorkspaceMounts,
+  own: { granted: Grants | undefined; progress: Progress; signal: AbortSignal },
 ): Promise<Started> {
   const commands = await ContainerCommands.watch(engine, id);
   const stop = async (): Promise<void> => {
@@ -164,6 +212,42 @@ async function guarded(
     await engine.remove(id);
     commands.close();
   };
+  try {
+    const options = await furnished(engine, id, commands, { spec, workspace, ...own, stop });
+    return {
+      facts: { container: id },
+      ownTerminals: true,
+      run: (stdio) => commands.start(spec.command, stdio, options),
+      exec: (command, stdio, given) =>
+        commands.start(command, stdio, {
+          ...options,
+          env: given?.env ?? options.env,
+          cwd: given?.cwd ?? options.cwd,
+          terminal: given?.terminal,
+        }),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Guard, mounts and lifecycle commands in place; how every command of the session runs. */
+async function furnished(
+  engine: Engine,
+  id: string,
+  commands: ContainerCommands,
+  given: {
+    spec: LaunchSpec;
+    workspace: WorkspaceMounts;
+    granted: Grants | undefined;
+    progress: Progress;
+    signal: AbortSignal;
+    stop(): Promise<void>;
+  },
+): Promise<CommandOptions> {
+  const { spec, workspace, granted, progress, signal } = given;
   const keeper = keeperId(spec.workspace.uid);
   const guard = await postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` });
   guard.broken
@@ -175,20 +259,21 @@ async function guarded(
     .catch((error: unknown) =>
       commands.fail(new WraptoolError('runtime_failed', 'the container ended', { cause: error })),
     );
-  const options: CommandOptions = { user: owner(spec), env: spec.env, cwd: spec.workspace.path };
+  const env =
+    granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
+  const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
   await proveMounts(commands, spec, workspace, options);
   if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
-  return {
-    facts: { container: id },
-    run: (stdio) => commands.start(spec.command, stdio, options),
-    exec: (command, stdio, given) =>
-      commands.start(command, stdio, {
-        ...options,
-        env: given?.env ?? options.env,
-        cwd: given?.cwd ?? options.cwd,
-      }),
-    stop,
-  };
+  const steps = lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path);
+  // Whoever is asked to end ends the container, and with it what runs there.
+  const abort = (): void => void given.stop().catch((error: unknown) => progress(String(error)));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    await runLifecycle(commands, steps, { ...options, env: withoutSecrets(spec, env) }, progress);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+  return options;
 }
 
 async function proveMounts(
@@ -240,6 +325,22 @@ async function removeLabelled(engine: Engine, wanted: readonly string[]): Promis
     lines.push(`removed the container "${name}" (${id.slice(0, 12)})`);
   }
   return lines;
+}
+
+function described({ image, definition: given, command }: BuildPlan): Description[number] {
+  return { what: `build ${image} from the approved copy`, argv: command, detail: given };
+}
+
+/** The session's variables and those of an approved definition, values of secrets and of the host masked. */
+function shownEnv(spec: LaunchSpec, granted: Grants | undefined): Readonly<Record<string, string>> {
+  return maskedEnv({
+    env: { ...granted?.env, ...spec.env },
+    secretEnv: new Set([...spec.secretEnv, ...(granted?.secretEnv ?? [])]),
+  });
+}
+
+function withoutSecrets(spec: LaunchSpec, env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !spec.secretEnv.has(name)));
 }
 
 function labels(spec: LaunchSpec): readonly string[] {

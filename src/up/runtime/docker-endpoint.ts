@@ -16,7 +16,8 @@ const defaultSocket = '/var/run/docker.sock';
 export async function resolveEndpoint(env: Env): Promise<Endpoint> {
   const host = env['DOCKER_HOST'];
   if (host !== undefined && host !== '') return judge(host, `DOCKER_HOST is "${host}"`);
-  const folder = env['DOCKER_CONFIG'] ?? join(env['HOME'] ?? homedir(), '.docker');
+  // Empty is unset: as a relative folder it would be the current one, an agent's.
+  const folder = env['DOCKER_CONFIG'] || join(env['HOME'] || homedir(), '.docker');
   const context = env['DOCKER_CONTEXT'] || (await currentContext(folder));
   if (context === undefined || context === 'default') return { ok: true, socketPath: defaultSocket };
   const key = createHash('sha256').update(context).digest('hex');

@@ -4,6 +4,7 @@ import type { Duplex, Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import { WraptoolError } from '../../errors.ts';
 import { eachLine } from './docker-stream.ts';
+import { pullProgress, type PullEvent } from './pull-progress.ts';
 
 export type EngineFault = { readonly statusCode?: number; readonly code?: string; readonly message: string };
 
@@ -20,7 +21,7 @@ export type ContainerView = {
   readonly env: readonly string[];
   readonly pidMode: string;
   readonly ipcMode: string;
-  readonly mounts: readonly { source: string; target: string; writable: boolean }[];
+  readonly mounts: readonly { source: string; target: string; writable: boolean; kind: string }[];
 };
 
 export type ExecOptions = {
@@ -36,6 +37,13 @@ export type EngineEvent = {
   readonly kind: 'exec' | 'container';
   readonly execId: string;
   readonly exitCode: number | null;
+};
+
+export type LabelledImage = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly bytes: number;
+  readonly used: boolean;
 };
 
 /** A command that runs in a container: its bytes, and what became of it. */
@@ -122,10 +130,7 @@ export class Engine {
 
   async pull(name: string, progress: (line: string) => void, signal: AbortSignal): Promise<void> {
     const stream = (await this.#docker.pull(name, { abortSignal: signal })) as Readable;
-    await follow(stream, (event) => {
-      if (event.status !== undefined)
-        progress([event.id, event.status, event.progress].filter(Boolean).join(' '));
-    });
+    await follow(stream, pullProgress(name, progress));
   }
 
   /** Builds a folder's Dockerfile into an image of that name. */
@@ -159,6 +164,23 @@ export class Engine {
   async labelled(labels: readonly string[]): Promise<readonly { id: string; name: string }[]> {
     const found = await this.#docker.listContainers({ all: true, filters: { label: [...labels] } });
     return found.map((entry) => ({ id: entry.Id, name: entry.Names[0]?.slice(1) ?? entry.Id }));
+  }
+
+  /** Tagged images that have this label, and whether a container, ended ones too, is of one of them. */
+  async images(label: string): Promise<readonly LabelledImage[]> {
+    const [images, containers] = await Promise.all([
+      this.#docker.listImages({ filters: { label: [label] } }),
+      this.#docker.listContainers({ all: true }),
+    ]);
+    const used = new Set(containers.map((container) => container.ImageID));
+    return images.flatMap(({ Id, RepoTags, Labels, Size }) =>
+      (RepoTags ?? []).map((name) => ({ name, labels: Labels ?? {}, bytes: Size, used: used.has(Id) })),
+    );
+  }
+
+  /** Takes a name from an image, and the image with its last one; fine if it is gone or a container is of it. */
+  async removeImage(name: string): Promise<boolean> {
+    return (await orNull(404, () => orNull(409, () => this.#docker.getImage(name).remove()))) !== null;
   }
 
   /** Ends and removes a container; fine if it is gone or going. Resolves when it is gone. */
@@ -226,7 +248,7 @@ export class Engine {
   }
 }
 
-type BuildEvent = { stream?: string; status?: string; id?: string; progress?: string; error?: string };
+type BuildEvent = PullEvent & { readonly stream?: string; readonly error?: string };
 
 /** A failed build or pull ends without an error: it is in the last event. */
 async function follow(stream: Readable, seen: (event: BuildEvent) => void): Promise<void> {
@@ -284,6 +306,7 @@ function view(found: Dockerode.ContainerInspectInfo): ContainerView {
       source: mount.Source,
       target: mount.Destination,
       writable: mount.RW,
+      kind: mount.Type,
     })),
   };
 }

@@ -7,7 +7,16 @@ import { WraptoolError } from '../../errors.ts';
 import { attachTerminal } from '../attach.ts';
 import { HolderClient } from './holder-client.ts';
 import type { Identity } from './mounts.ts';
-import { inside, type LaunchSpec, type Running, type Started, type Stdio } from './runtime.ts';
+import { execInTerminal } from './pseudo-terminal.ts';
+import {
+  inside,
+  type ExecOptions,
+  type Executing,
+  type LaunchSpec,
+  type Running,
+  type Started,
+  type Stdio,
+} from './runtime.ts';
 
 export const holderFolder = fileURLToPath(new URL('./holder', import.meta.url));
 export const holderInside = '/opt/wraptool/holder';
@@ -50,8 +59,8 @@ export function heldSession(
   const start = (
     command: readonly string[],
     stdio: Stdio,
-    options: { env?: Readonly<Record<string, string>>; cwd?: string },
-  ): Running => {
+    options: Omit<ExecOptions, 'terminal'>,
+  ): Executing => {
     const inherit = stdio === 'inherit';
     const request = {
       command,
@@ -60,12 +69,17 @@ export function heldSession(
       detached: !(inherit && sandbox.terminal),
     };
     const running = holder.start(request, inherit ? besideTerminal() : stdio);
-    return inherit ? attached(running, sandbox.terminal) : running;
+    return inherit ? { ...running, ...attached(running, sandbox.terminal) } : running;
   };
   return {
     facts: sandbox.facts,
     run: async (stdio) => start(spec.command, stdio, {}),
-    exec: async (command, stdio, options) => start(command, stdio, options ?? {}),
+    exec: async (command, stdio, options = {}) => {
+      const { terminal, ...plain } = options;
+      return terminal === undefined || stdio === 'inherit'
+        ? start(command, stdio, plain)
+        : execInTerminal(start, command, stdio, { env: spec.env, ...plain, terminal });
+    },
     stop: async () => {
       holder.expectEnd();
       await sandbox.stop();

@@ -11,7 +11,7 @@ import {
   type Kind,
   type Start,
 } from './holder/frames.ts';
-import type { Running, Stdio } from './runtime.ts';
+import type { Executing, Stdio } from './runtime.ts';
 import { write } from './write.ts';
 
 /** undefined: the command has the holder's own in its place, a terminal. */
@@ -31,14 +31,17 @@ const pieceSize = 64 * 1024;
 
 export class HolderClient {
   readonly #socket: Duplex;
+  readonly #what: string;
   readonly #reader = new FrameReader();
   readonly #commands = new Map<number, Command>();
   readonly #verdicts = new Map<number, PromiseWithResolvers<string | null>>();
   #last = 0;
   #fate: 'lives' | 'ending' | WraptoolError = 'lives';
 
-  constructor(socket: Duplex) {
+  /** `what` is at the other end, as an error names it. */
+  constructor(socket: Duplex, what = 'the sandbox') {
     this.#socket = socket;
+    this.#what = what;
     // The end of the sandbox is told by its process; the socket only breaks with it.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') this.over(error);
@@ -54,7 +57,7 @@ export class HolderClient {
   /** Nothing runs in the sandbox any more. */
   over(cause: unknown): void {
     const wanted = this.#fate !== 'lives';
-    const fate = new WraptoolError('runtime_failed', 'the sandbox ended while a command ran in it', {
+    const fate = new WraptoolError('runtime_failed', `${this.#what} ended while a command ran in it`, {
       cause,
     });
     if (!wanted) this.#fate = fate;
@@ -76,7 +79,7 @@ export class HolderClient {
     return verdict.promise;
   }
 
-  start(start: Omit<Start, 'stdio'>, streams: Streams): Running {
+  start(start: Omit<Start, 'stdio'>, streams: Streams): Executing {
     if (typeof this.#fate === 'object') throw this.#fate;
     const id = ++this.#last;
     const command: Command = { streams, end: Promise.withResolvers(), flying: 0, landed: () => undefined };
@@ -89,6 +92,7 @@ export class HolderClient {
     return {
       exit: command.end.promise.finally(stopFeeding),
       kill: async (name) => this.#send(kinds.signal, id, name),
+      resize: async (size) => this.#send(kinds.resize, id, JSON.stringify(size)),
     };
   }
 

@@ -4,6 +4,7 @@ import { lstat, mkdir, open, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Bind } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
+import { isSubmodulePlace, worktreeOf } from './submodule.ts';
 
 /** A folder as it was when it was judged: what is mounted must be that very one. */
 export type Identity = { readonly path: string; readonly dev: string; readonly ino: string };
@@ -31,7 +32,7 @@ export async function workspaceMounts(
   const dotGit = join(workspace.path, '.git');
   const kind = await kindOf(dotGit);
   if (kind === 'folder') return combined(whole, await ownRepository(workspace, dotGit, options.make));
-  if (kind === 'file') return combined(whole, await linkedWorktree(workspace.path, dotGit));
+  if (kind === 'file') return combined(whole, await elsewhere(workspace, dotGit, options.make));
   if (kind === 'link') throw refused(dotGit, 'a link');
   return whole;
 }
@@ -66,13 +67,39 @@ async function ownRepository(workspace: Owned, dotGit: string, make: boolean): P
   };
 }
 
+/** The repository of a linked worktree, or of a submodule that is a workspace by itself. */
+async function elsewhere(workspace: Owned, dotGit: string, make: boolean): Promise<WorkspaceMounts> {
+  const own = await pointedAt(dotGit, 'gitdir: ');
+  // Below the workspace all is mounted already.
+  if (own === null || `${own}/`.startsWith(`${workspace.path}/`)) return none;
+  if (basename(dirname(own)) === 'worktrees') return linkedWorktree(workspace.path, dotGit, own);
+  return isSubmodulePlace(own) && (await kindOf(own)) === 'folder'
+    ? submodule(workspace, dotGit, own, make)
+    : none;
+}
+
+/**
+ * The agent may have written where `.git` points: it counts only if the repository there says that this is its work tree,
+ * in a config that the agent gets read-only.
+ */
+async function submodule(
+  workspace: Owned,
+  dotGit: string,
+  own: string,
+  make: boolean,
+): Promise<WorkspaceMounts> {
+  const config = join(own, 'config');
+  if ((await realFolder(own)) !== own || (await kindOf(config)) !== 'file') throw unproven(dotGit, own);
+  if ((await worktreeOf(own)) !== workspace.path) throw unproven(dotGit, own);
+  const repository = await ownRepository(workspace, own, make);
+  return { ...repository, readOnlyOver: [...repository.readOnlyOver, same(config)] };
+}
+
 /**
  * `.git` says where the worktree's own part of the repository is. The agent may have written it: it counts only if that
  * place says, in its turn, that this worktree belongs to it, and no link leads away from there.
  */
-async function linkedWorktree(workspace: string, dotGit: string): Promise<WorkspaceMounts> {
-  const own = await pointedAt(dotGit, 'gitdir: ');
-  if (own === null || basename(dirname(own)) !== 'worktrees') return none;
+async function linkedWorktree(workspace: string, dotGit: string, own: string): Promise<WorkspaceMounts> {
   const common = dirname(dirname(own));
   // Below the workspace all is mounted already.
   if (`${common}/`.startsWith(`${workspace}/`)) return none;

@@ -28,7 +28,7 @@ import { provideGuix } from '../../support/guix.ts';
 import { ensureTestImage } from '../../support/image.ts';
 import { needs, type Part } from '../../support/real.ts';
 import { until } from '../../support/until.ts';
-import { exec, git, ready, Rig, sh } from './rig.ts';
+import { collect, exec, git, ready, Rig, sh } from './rig.ts';
 
 const part: Record<RuntimeName, Part> = {
   guix: 'guix',
@@ -298,6 +298,63 @@ for (const runtime of runtimeNames) {
         server.close();
         await until('the socket is gone', () => !existsSync(file));
       }
+    });
+
+    test('a command gets a terminal of its own: its size, a new size, Ctrl-C, and its exit code', async () => {
+      const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+      let said = '';
+      stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
+      const says = (what: RegExp) => until(String(what), () => what.test(said));
+      const script = `test -t 0 && test -t 1 && test -t 2 && echo terminal; stty size; trap 'stty size' WINCH; trap 'echo interrupted; exit 42' INT; echo ready; while :; do sleep 0.05; done`;
+      const running = await started.exec(
+        ['/bin/sh', '-c', script],
+        { stdin, stdout, stderr: new PassThrough().resume() },
+        { terminal: { rows: 33, columns: 101 } },
+      );
+      await says(/terminal\r\n33 101\r\nready\r\n/);
+      assert.match(said, /^terminal/);
+      await running.resize({ rows: 44, columns: 55 });
+      await says(/44 55\r\n/);
+      stdin.write('\x03');
+      assert.equal(await running.exit, 42);
+      assert.match(said, /interrupted/);
+    });
+
+    test('a terminal without an input shows what comes late', async () => {
+      const stdout = new PassThrough();
+      const said = collect(stdout);
+      const running = await started.exec(
+        ['/bin/sh', '-c', 'sleep 0.3; echo late; exit 5'],
+        { stdin: null, stdout, stderr: new PassThrough().resume() },
+        { terminal: { rows: 24, columns: 80 } },
+      );
+      assert.equal(await running.exit, 5);
+      stdout.end();
+      assert.equal(await said, 'late\r\n');
+    });
+
+    test('in a terminal too, what is typed early arrives, arguments pass as they are, and a signal ends it', async () => {
+      const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+      let said = '';
+      stdout.on('data', (bytes: Buffer) => (said += bytes.toString()));
+      stdin.write('typed early\n');
+      const running = await started.exec(
+        [
+          '/bin/sh',
+          '-c',
+          'read line; printf "%s|" "$line" "$@" "$SECRET_TOKEN"; exec sleep 1000',
+          'sh',
+          "a'b",
+          '$x "y"',
+          'ü\nz',
+        ],
+        { stdin, stdout, stderr: new PassThrough().resume() },
+        { terminal: { rows: 24, columns: 80 } },
+      );
+      await until('it has read', () => said.includes('s3cret|'));
+      assert.match(said, /typed early\|a'b\|\$x "y"\|ü\r?\nz\|s3cret\|/);
+      await running.kill('SIGTERM');
+      assert.equal(await running.exit, 143);
     });
 
     test('without a network there is none', async () => {

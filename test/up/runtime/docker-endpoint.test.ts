@@ -32,6 +32,7 @@ const good: readonly [string, Record<string, string>, string][] = [
     '/tmp/d.sock',
   ],
   ['the context is local', { DOCKER_CONTEXT: 'local' }, '/run/user/1000/docker.sock'],
+  ['DOCKER_CONFIG is empty', { DOCKER_CONFIG: '' }, '/var/run/docker.sock'],
   ['the context is the default', { DOCKER_CONTEXT: 'default' }, '/var/run/docker.sock'],
 ];
 
@@ -66,4 +67,17 @@ for (const [name, env, reason] of bad) {
 test('the current context of the config file counts', async () => {
   writeFileSync(join(home, '.docker/config.json'), JSON.stringify({ currentContext: 'far' }));
   assert.equal((await resolveEndpoint({ HOME: home })).ok, false);
+});
+
+test('an empty DOCKER_CONFIG is not the current folder', async (t) => {
+  const before = process.cwd();
+  t.after(() => process.chdir(before));
+  const dir = mkdtempSync(join(tmpdir(), 'wraptool-endpoint-cwd-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, 'config.json'), JSON.stringify({ currentContext: 'far' }));
+  process.chdir(dir);
+  assert.deepEqual(await resolveEndpoint({ HOME: join(dir, 'home'), DOCKER_CONFIG: '' }), {
+    ok: true,
+    socketPath: '/var/run/docker.sock',
+  });
 });

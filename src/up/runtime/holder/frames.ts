@@ -21,6 +21,8 @@ export const kinds = {
   taken: 8,
   /** ← JSON {code}. */
   exit: 9,
+  /** → JSON {rows, columns}: only where a command has a terminal of its own (a session's control socket). */
+  resize: 10,
 } as const;
 
 export type Kind = (typeof kinds)[keyof typeof kinds];

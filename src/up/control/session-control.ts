@@ -1,0 +1,57 @@
+/** What a session's supervisor answers on its control socket. */
+import { WraptoolError } from '../../errors.ts';
+import type { LaunchSpec, Started } from '../runtime/runtime.ts';
+import type { Session } from '../session.ts';
+import { recordEvent } from '../session-events.ts';
+import { execHandler } from './exec-server.ts';
+import { writeLine } from './line.ts';
+import { openControl, type Control, type Handler } from './server.ts';
+
+export type SessionControl = Control & {
+  /** From here on commands can be run in it. */
+  ready(started: Started, spec: LaunchSpec): void;
+};
+
+/** Answer to `{do: "inspect"}`. */
+export type LiveFacts = {
+  /** Commands that run beside the harness now. */
+  readonly commands: readonly (readonly string[])[];
+};
+
+export async function openSessionControl(
+  session: Session,
+  fault: (error: unknown) => void,
+): Promise<SessionControl> {
+  let exec: Handler | null = null;
+  const commands = new Set<readonly string[]>();
+  const control = await openControl(
+    session.dir,
+    {
+      exec: async (request, connection) => {
+        if (exec === null)
+          throw new WraptoolError('session_unreachable', `"${session.state.name}" is still starting`, {
+            hint: 'try again when "wraptool ps" says that it is running',
+          });
+        await exec(request, connection);
+      },
+      inspect: async (_request, connection) =>
+        writeLine(connection, { ok: true, commands: [...commands] } satisfies LiveFacts & { ok: true }),
+    },
+    fault,
+  );
+  return {
+    ...control,
+    ready: (started, spec) => {
+      exec = execHandler(started, spec, {
+        began: (command) => {
+          commands.add(command);
+          recordEvent(session.dir, 'exec', { command });
+        },
+        ended: (command, code) => {
+          commands.delete(command);
+          recordEvent(session.dir, 'exec ended', { command, code });
+        },
+      });
+    },
+  };
+}

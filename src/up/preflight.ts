@@ -1,0 +1,107 @@
+/** The checks inside the runtime, as its user, before the harness starts: one command there, its findings read as hostile. */
+import { PassThrough } from 'node:stream';
+import { WraptoolError } from '../errors.ts';
+import { homeDir } from '../paths.ts';
+import { hasTerminal, terminalSize } from './attach.ts';
+import { inside, type LaunchSpec, type Started } from './runtime/runtime.ts';
+
+export type Finding = {
+  /** What was looked at: workspace, git, gateway, dns, clock, locale, terminal, credentials. */
+  readonly check: string;
+  /** fault: the harness is not started. note: not decided in the time that there is. */
+  readonly level: 'fault' | 'warning' | 'note';
+  readonly detail: string;
+  /** What to do about it. */
+  readonly mend: string;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const program = import.meta.url.endsWith('.ts') ? 'preflight.ts' : 'preflight.js';
+const longestMs = 30_000;
+const longestAnswer = 64 * 1024;
+
+/** Looks from inside. `named`: variables that the operator named for the harness, set or not. */
+export async function preflight(
+  started: Started,
+  spec: LaunchSpec,
+  world: { readonly env: Env },
+  named: readonly string[],
+): Promise<readonly Finding[]> {
+  const size = hasTerminal() ? terminalSize() : null;
+  const own = size !== null && started.ownTerminals === true;
+  const expected = {
+    workspace: spec.workspace.path,
+    hostHome: homeDir(world.env),
+    network: spec.network,
+    zone: spec.env['TZ'] ?? 'UTC',
+    now: Date.now(),
+    terminal: size === null ? null : { ...size, own },
+    named: [...new Set([...named, ...Object.keys(spec.env)])],
+  };
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const said = Promise.all([collect(stdout), collect(stderr)]);
+  const running = await started.exec(
+    [inside.node, `${inside.relay}/${program}`, JSON.stringify(expected)],
+    { stdin: null, stdout, stderr },
+    own ? { terminal: size } : {},
+  );
+  const timer = setTimeout(() => void running.kill('SIGKILL').catch(() => undefined), longestMs);
+  const code = await running.exit.finally(() => clearTimeout(timer));
+  stdout.end();
+  stderr.end();
+  const [out, err] = await said;
+  return (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
+}
+
+/** Throws preflight_failed where a finding is a fault; each is a line with its mend. */
+export function assertNoFault(findings: readonly Finding[]): void {
+  const faults = findings.filter(({ level }) => level === 'fault');
+  if (faults.length === 0) return;
+  throw new WraptoolError(
+    'preflight_failed',
+    'the harness was not started: a check inside the runtime failed',
+    {
+      problems: faults.map(findingLine),
+      hint: 'mend what each line names, then start again',
+    },
+  );
+}
+
+export function findingLine({ check, detail, mend }: Finding): string {
+  return `${check}: ${detail} (${mend})`;
+}
+
+async function collect(stream: AsyncIterable<unknown>): Promise<string> {
+  let text = '';
+  for await (const part of stream) if (text.length < longestAnswer) text += (part as Buffer).toString('utf8');
+  return text;
+}
+
+/** What is not a list of findings is none: whoever made it is not the program that was started. */
+function parse(text: string): readonly Finding[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every(isFinding) ? value : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function isFinding(value: unknown): value is Finding {
+  const { check, level, detail, mend } = (value ?? {}) as Record<string, unknown>;
+  return (
+    [check, detail, mend].every((word) => typeof word === 'string') &&
+    ['fault', 'warning', 'note'].includes(level as string)
+  );
+}
+
+function unable(code: number, said: string): Finding {
+  return {
+    check: 'runtime',
+    level: 'fault',
+    detail: `the checks did not run inside (exit code ${code}): ${said.split('\n')[0]?.slice(0, 500) ?? ''}`,
+    mend: 'a base image needs glibc; report this if it has it',
+  };
+}

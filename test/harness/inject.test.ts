@@ -176,6 +176,7 @@ test('codex trusts the workspace whatever its name, and its server stands on the
         args: ['/opt/wraptool/relay/main.ts'],
         env_vars: ['WRAPTOOL_URL', 'WRAPTOOL_TOKEN'],
         default_tools_approval_mode: 'approve',
+        required: true,
         startup_timeout_sec: 60,
         tool_timeout_sec: 3600,
       },

@@ -23,6 +23,7 @@ import { reload } from './reload.ts';
 import { createRepeats } from './repeat.ts';
 import { createRefusedCalls } from './refused.ts';
 import type { SessionFacts } from './session-facts.ts';
+import { preflightClient } from '../relay/preflight/types.ts';
 import { openRequests, sessionIdOf } from './session-requests.ts';
 import { listen, type Listening } from './transport/listen.ts';
 import { startUpstreams, upstreamState } from './upstreams.ts';
@@ -247,9 +248,10 @@ function createCore(stages: Stages, offered: Offered, described: Describing, voi
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
     ready: () => described.first(),
     listTools: (caller) => {
+      const isHarness = caller !== undefined && !caller.client.startsWith(`${preflightClient.name}/`);
       // Once: a client may ask as often as it likes.
-      if (caller !== undefined && !listed) voice.note(listedBy(caller.client));
-      listed ||= caller !== undefined;
+      if (isHarness && !listed) voice.note(listedBy(caller.client));
+      listed ||= isHarness;
       return offered.list();
     },
     callTool: (caller, name, args, options) =>

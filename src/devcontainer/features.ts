@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { readJsonc, type Json } from './jsonc.ts';
 import { judgeAsked, type Judged } from './judge-container.ts';
-import { isObject } from './values.ts';
+import { isObject, type JsonObject } from './values.ts';
 import { pointer, type Finding, type Ground } from './types.ts';
 
 export type Local = {
@@ -81,6 +81,13 @@ async function judgeLocal(
     { code: 'feature_local', severity: 'info', detail: runs },
     { code: 'symlink_outside', severity: 'host', detail: detail('a link leads out of the workspace') },
   ];
+}
+
+/** What a local feature's manifest says; nothing where it says nothing that can be read. */
+export async function readManifest(folder: string, ground: Ground): Promise<JsonObject> {
+  const bytes = await ground.read(path.join(folder, manifest));
+  const value = bytes === null ? null : readJsonc(bytes.toString('utf8')).value;
+  return isObject(value) ? value : {};
 }
 
 type Asked = Judged & { readonly needs: readonly string[]; readonly file: string };

@@ -9,7 +9,7 @@ import { judgeMount } from './mount.ts';
 import { judgeRunArguments, type ArgumentVerdict } from './run-options.ts';
 import { pointer, type Code, type Finding, type Ground, type Severity, type Where } from './types.ts';
 import { each, isObject, own, shown, type JsonObject, textOf } from './values.ts';
-import { hostMark, substitute } from './variables.ts';
+import { hostMark, substitute, substituteAll } from './variables.ts';
 
 /** What the container is made from; the CLI takes the first that is there. */
 export type Origin = 'dockerFile' | 'build' | 'image' | 'compose' | 'none';
@@ -123,6 +123,11 @@ class Definition {
     return substitute(value, { workspace: this.#ground.workspace });
   }
 
+  /** The word that the CLI gives the engine's client. */
+  #word(value: Json): string {
+    return textOf(substituteAll(value, { workspace: this.#ground.workspace }));
+  }
+
   properties(): void {
     for (const name of Object.keys(this.#given)) {
       if (name === '__proto__')
@@ -189,7 +194,7 @@ class Definition {
     const raw = value.map(textOf);
     const verdicts = await judgeRunArguments(
       raw,
-      raw.map((word) => this.#text(word)),
+      value.map((word) => this.#word(word)),
       this.#ground,
     );
     this.#arguments('/runArgs', verdicts, this.#origin === 'compose');
@@ -240,13 +245,12 @@ class Definition {
   }
 
   async #workspaceMount(mount: Json, at: string): Promise<void> {
-    const text = typeof mount === 'string' ? mount : '';
-    if (text === '') return this.#add('workspace_mount', at, 'info', 'the workspace is not mounted', mount);
+    if (!mount) return this.#add('workspace_mount', at, 'info', 'the workspace is not mounted', mount);
     if (this.#origin === 'compose')
       return this.#add('workspace_mount', at, 'info', 'not taken for this kind of definition', mount);
     // oxlint-disable-next-line no-control-regex
-    const odd = /[\u0000-\u001f\u007f]/.test(text);
-    const verdict = await judgeMount(this.#text(text), this.#ground);
+    const odd = /[\u0000-\u001f\u007f]/.test(textOf(mount));
+    const verdict = await judgeMount(this.#word(mount), this.#ground);
     if (!odd && (verdict === null || verdict.severity === 'info'))
       return this.#add('workspace_mount', at, 'info', 'where the workspace is seen', mount);
     this.#add(
@@ -317,14 +321,14 @@ class Definition {
       const raw = options.map(textOf);
       const verdicts = await judgeBuildOptions(
         raw,
-        raw.map((word) => this.#text(word)),
+        options.map((word) => this.#word(word)),
         this.#ground,
       );
       this.#arguments('/build/options', verdicts, unused);
     } else if (options)
       this.#add('build_options', '/build/options', 'info', 'not an array: the engine refuses it', options);
     for (const { value, at } of each(own(build, 'cacheFrom'), '/build/cacheFrom')) {
-      const verdict = await judgeCache(this.#text(textOf(value)), this.#ground);
+      const verdict = await judgeCache(this.#word(value), this.#ground);
       if (verdict === null) continue;
       const detail = { arg: `--cache-from ${shown(value)}`, why: verdict.why };
       this.findings.push({

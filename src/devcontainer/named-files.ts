@@ -1,6 +1,7 @@
 /** Every file that a definition names: it is hashed with it, and a copy of it is what is used. */
 import path from 'node:path';
 import { namedSources } from './dockerfile.ts';
+import { readManifest } from './features.ts';
 import type { Judgement } from './judge.ts';
 import { lifecycleCommands } from './judge-container.ts';
 import type { Json } from './jsonc.ts';
@@ -10,7 +11,7 @@ import { runShape } from './run-options.ts';
 import { Collection } from './tree.ts';
 import type { Ground } from './types.ts';
 import { each, isObject, own, strings, type JsonObject, textOf } from './values.ts';
-import { hostMark, substitute } from './variables.ts';
+import { hostMark, substitute, substituteAll } from './variables.ts';
 
 const mostWords = 500;
 
@@ -24,13 +25,16 @@ export async function namedFiles(
   found.put(located.name, located.bytes, false);
   if (given === null || judgement === null) return found;
   const folder = path.dirname(located.file);
-  const text = (value: string): string =>
-    substitute(value, { workspace: ground.workspace, containerFolder: ground.workspace });
+  const values = { workspace: ground.workspace, containerFolder: ground.workspace };
+  const text = (value: string): string => substitute(value, values);
   const at = (value: string): string => path.resolve(folder, text(value));
   await dockerfile(given, judgement, at, found, ground);
   if (judgement.origin === 'compose') await composeFiles(given, at, found, ground);
   for (const feature of judgement.features) await found.folder(feature.folder);
-  for (const file of optionFiles(given, text)) await found.file(path.resolve(ground.workspace, file));
+  const word = (value: Json): string => textOf(substituteAll(value, values));
+  const manifests = await Promise.all(judgement.features.map(({ folder: at }) => readManifest(at, ground)));
+  const filters = [given, ...manifests].flatMap((asking) => filterFiles(asking, word));
+  for (const file of [...filters, ...optionFiles(given, word)]) await found.file(path.resolve(ground.workspace, file));
   for (const word of commandWords(given, text)) await found.file(path.resolve(ground.workspace, word));
   return found;
 }
@@ -95,24 +99,19 @@ async function composeFiles(
 }
 
 /** Files that the engine's client reads: system call filters, variables, labels. */
-function optionFiles(given: JsonObject, text: (value: string) => string): readonly string[] {
-  const filters = each(own(given, 'securityOpt'), '').flatMap(({ value }) =>
-    typeof value === 'string' ? filterFile(text(value)) : [],
-  );
+function optionFiles(given: JsonObject, word: (value: Json) => string): readonly string[] {
   const args = own(given, 'runArgs');
-  if (!Array.isArray(args)) return filters;
-  const parts = readOptions(
-    args.map((word) => text(textOf(word))),
-    runShape,
-  );
-  return [
-    ...filters,
-    ...parts.flatMap((part) => {
-      if (part.kind !== 'option' || part.value === null || part.value.includes(hostMark)) return [];
-      if (part.name === 'security-opt') return filterFile(part.value);
-      return ['env-file', 'label-file'].includes(part.name) ? [part.value] : [];
-    }),
-  ];
+  if (!Array.isArray(args)) return [];
+  return readOptions(args.map(word), runShape).flatMap((part) => {
+    if (part.kind !== 'option' || part.value === null || part.value.includes(hostMark)) return [];
+    if (part.name === 'security-opt') return filterFile(part.value);
+    return ['env-file', 'label-file'].includes(part.name) ? [part.value] : [];
+  });
+}
+
+/** Of the definition or a feature's manifest. */
+function filterFiles(asking: JsonObject, word: (value: Json) => string): readonly string[] {
+  return each(own(asking, 'securityOpt'), '').flatMap(({ value }) => filterFile(word(value)));
 }
 
 function filterFile(option: string): readonly string[] {

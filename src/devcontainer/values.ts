@@ -32,13 +32,14 @@ export function* strings(value: Json | undefined, at = ''): Generator<{ text: st
     for (const [name, one] of Object.entries(value)) yield* strings(one, `${at}${pointer(name)}`);
 }
 
-/** A string as it is, anything else as JSON: the objects here have no text of their own. */
+/** As JavaScript makes text of it where the CLI takes it for a word: that of an array is what its members say. */
 export function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (Array.isArray(value)) return value.map((one) => (one === null ? '' : textOf(one))).join(',');
+  return isObject(value) ? '[object Object]' : String(value);
 }
 
 /** Text of a value for the operator's eyes. */
 export function shown(value: Json): string {
-  const text = textOf(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }

@@ -1,5 +1,7 @@
 /** `${NAME:ARGS}` as the Dev Containers CLI replaces it in every string value. */
 import path from 'node:path';
+import type { Json } from './jsonc.ts';
+import { isObject } from './values.ts';
 
 /** Stands where a value of the host's environment would: nobody knows what it is. */
 export const hostMark = '\uE000';
@@ -33,6 +35,14 @@ export function substitute(text: string, values: Values): string {
         return whole;
     }
   });
+}
+
+/** The same in every string below. */
+export function substituteAll(value: Json, values: Values): Json {
+  if (typeof value === 'string') return substitute(value, values);
+  if (Array.isArray(value)) return value.map((one) => substituteAll(one, values));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, substituteAll(one, values)]));
 }
 
 /** Names of the host's variables that a text takes. */

@@ -18,7 +18,7 @@ type Row = {
 };
 
 const image = 'debian:bookworm';
-const run = (...runArgs: string[]) => ({ image, runArgs });
+const run = (...runArgs: unknown[]) => ({ image, runArgs });
 const mounts = (...list: unknown[]) => ({ image, mounts: list });
 const outside = 'mount_outside_workspace';
 const core = (text: string) => `[core]\n\tbare = false\n${text}`;
@@ -166,6 +166,42 @@ const rows: readonly Row[] = [
     what: 'run arguments as a string do nothing',
     given: { image, runArgs: '--privileged' },
     info: ['run_args /runArgs'],
+  },
+  {
+    what: 'a word in an array is a word',
+    given: run('--pid', ['host'], '-v', ['/:/h'], '--env-file', ['/etc/passwd'], ['--privileged'], '-u', 'a'),
+    host: [
+      'host_namespace /runArgs/0',
+      `${outside} /runArgs/2`,
+      'run_args /runArgs/4',
+      'privileged /runArgs/6',
+    ],
+  },
+  {
+    what: 'an array of words is one word with commas',
+    given: run('--mount', ['type=bind', ['src=/', 'dst=/h']]),
+    host: [`${outside} /runArgs/0`],
+  },
+  {
+    what: 'a variable is replaced in each member of an array, not over their ends',
+    given: run('--mount', ['type=bind', 'src=${localWorkspaceFolder', 'x}', 'dst=/h']),
+    host: [`${outside} /runArgs/0`],
+  },
+  {
+    what: 'a workspace mount in an array',
+    given: { image, workspaceMount: ['type=bind,source=/etc,target=/w'], workspaceFolder: '/w' },
+    host: ['workspace_mount /workspaceMount'],
+  },
+  {
+    what: 'a workspace mount in an array, through the prototype',
+    given: '{"image":"a","__proto__":{"workspaceMount":["type=bind,source=/etc,target=/w"]}}',
+    host: ['workspace_mount /__proto__/workspaceMount'],
+  },
+  {
+    what: 'a build cache in an array',
+    given: { build: { dockerfile: 'Dockerfile', cacheFrom: [['type=local,src=/etc']] } },
+    files: { '.devcontainer/Dockerfile': 'FROM a' },
+    host: ['build_options /build/cacheFrom/0'],
   },
   {
     what: 'a default makes an option',

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { cp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Json } from '../../devcontainer/jsonc.ts';
-import { isObject, own, type JsonObject } from '../../devcontainer/values.ts';
-import { substitute } from '../../devcontainer/variables.ts';
+import { own, type JsonObject } from '../../devcontainer/values.ts';
+import { substituteAll } from '../../devcontainer/variables.ts';
 import { buildCommand, runCli } from './devcontainer-cli.ts';
 import type { Engine } from './docker.ts';
 import type { ApprovedDefinition, LaunchSpec, Progress } from './runtime.ts';
@@ -42,7 +42,8 @@ export function planBuild(
   const definition: JsonObject = {};
   for (const name of taken) {
     const value = own(approved.given, name);
-    if (value !== undefined) definition[name] = resolved(value, { workspace: folder, env: host.env });
+    // Every variable replaced, so that nothing is left for the CLI to replace.
+    if (value !== undefined) definition[name] = substituteAll(value, { workspace: folder, env: host.env });
   }
   const key = createHash('sha256')
     .update(JSON.stringify([approved.hash, hostValues(approved, host.env)]))
@@ -86,15 +87,7 @@ export async function buildApproved(
   return plan.image;
 }
 
-/** Every variable replaced, so that nothing is left for the CLI to replace. */
-function resolved(value: Json, values: { workspace: string; env: Env }): Json {
-  if (typeof value === 'string') return substitute(value, values);
-  if (Array.isArray(value)) return value.map((one) => resolved(one, values));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolved(one, values)]));
-}
-
 /** What the host's variables put into the build: another value is another image. */
 function hostValues(approved: ApprovedDefinition, env: Env): Json {
-  return taken.map((name) => resolved(own(approved.given, name) ?? null, { workspace: '/', env }));
+  return taken.map((name) => substituteAll(own(approved.given, name) ?? null, { workspace: '/', env }));
 }

@@ -1,7 +1,9 @@
 /** An approved definition in a session: what it grants, and what its commands see. */
 import path from 'node:path';
+import { holds } from '../../devcontainer/ground.ts';
 import { readJsonc } from '../../devcontainer/jsonc.ts';
 import { own, isObject, type JsonObject } from '../../devcontainer/values.ts';
+import { WraptoolError } from '../../errors.ts';
 import { grants, withContainerEnv, type Grants } from './grants.ts';
 import { inside, type ApprovedDefinition, type LaunchSpec } from './runtime.ts';
 
@@ -17,7 +19,15 @@ export function grantsOf(approved: ApprovedDefinition, spec: LaunchSpec, env: En
   const made = grants({
     asked: [approved.given, ...manifests(approved, bytes)],
     values: { workspace, containerFolder: workspace, env },
-    copied: (file) => (bytes(relative(file)) === null ? file : path.join(approved.copy, relative(file))),
+    copied: (file) => {
+      const name = relative(file);
+      if (bytes(name) !== null) return path.join(approved.copy, name);
+      if (!path.isAbsolute(file) || holds(workspace, path.resolve(file)))
+        throw new WraptoolError('devcontainer_refused', `"${file}" is not among the approved files`, {
+          hint: 'name a plain file that is in the workspace when the definition is approved',
+        });
+      return file;
+    },
     text: (file) => bytes(relative(file))?.toString('utf8') ?? null,
   });
   const { gpu } = (

@@ -5,7 +5,7 @@ import { mountText } from '../../devcontainer/judge-container.ts';
 import { readMount } from '../../devcontainer/mount.ts';
 import { isOn, readOptions } from '../../devcontainer/options.ts';
 import { networkName, runShape } from '../../devcontainer/run-options.ts';
-import { hostVariables, substitute, type Values } from '../../devcontainer/variables.ts';
+import { hostVariables, substituteAll, type Values } from '../../devcontainer/variables.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -135,7 +135,7 @@ class Collector {
   }
 
   #text(value: Json): string {
-    return substitute(textOf(value), this.#input.values);
+    return textOf(substituteAll(value, this.#input.values));
   }
 
   #capability(name: string): void {

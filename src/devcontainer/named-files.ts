@@ -34,7 +34,8 @@ export async function namedFiles(
   const word = (value: Json): string => textOf(substituteAll(value, values));
   const manifests = await Promise.all(judgement.features.map(({ folder: at }) => readManifest(at, ground)));
   const filters = [given, ...manifests].flatMap((asking) => filterFiles(asking, word));
-  for (const file of [...filters, ...optionFiles(given, word)]) await found.file(path.resolve(ground.workspace, file));
+  for (const file of [...filters, ...optionFiles(given, word)])
+    await found.file(path.resolve(ground.workspace, file));
   for (const word of commandWords(given, text)) await found.file(path.resolve(ground.workspace, word));
   return found;
 }

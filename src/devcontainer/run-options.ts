@@ -105,6 +105,11 @@ export const runShape: Shape = {
 
 export type ArgumentVerdict = Verdict & { readonly index: number; readonly arg: string };
 
+/** The words are known but for the host's variables: those stand with their default. */
+export function judgedWords(given: readonly string[]): readonly string[] {
+  return given.map((word) => word.replace(new RegExp(`^${hostMark}+`), ''));
+}
+
 /** Judges arguments that stand before the CLI's own. `raw` is what is shown. */
 export async function judgeRunArguments(
   raw: readonly string[],
@@ -112,9 +117,7 @@ export async function judgeRunArguments(
   ground: Ground,
 ): Promise<readonly ArgumentVerdict[]> {
   const found: ArgumentVerdict[] = [];
-  // The words are known but for the host's variables: those stand with their default.
-  const bare = given.map((word) => word.replace(new RegExp(`^${hostMark}+`), ''));
-  for (const part of readOptions(bare, runShape)) {
+  for (const part of readOptions(judgedWords(given), runShape)) {
     const arg = shown(raw, part.index, part.kind === 'option' ? part.valueIndex : part.index);
     const verdicts =
       part.kind === 'option'

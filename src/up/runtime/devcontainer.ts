@@ -20,6 +20,7 @@ import {
 } from './devcontainer-image.ts';
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
+import { workspaceBinds } from './granted-binds.ts';
 import type { Grants } from './grants.ts';
 import { lifecycleSteps, runLifecycle } from './lifecycle.ts';
 import { maskedEnv } from './mask.ts';
@@ -262,7 +263,7 @@ async function furnished(
   const env =
     granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
   const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
-  await proveMounts(commands, spec, workspace, options);
+  await proveMounts(commands, spec, { workspace, granted }, options);
   if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
   const steps = lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path);
   // Whoever is asked to end ends the container, and with it what runs there.
@@ -279,14 +280,13 @@ async function furnished(
 async function proveMounts(
   commands: ContainerCommands,
   spec: LaunchSpec,
-  workspace: WorkspaceMounts,
+  { workspace, granted }: { workspace: WorkspaceMounts; granted: Grants | undefined },
   options: CommandOptions,
 ): Promise<void> {
   const home = { ...(await identity(spec.home)), path: inside.home };
-  await commands.run('the check of the mounts', identityScript([...workspace.identities, home]), {
-    ...options,
-    env: {},
-  });
+  const binds = await workspaceBinds(granted?.binds ?? [], spec.workspace.path);
+  const folders = [...workspace.identities, home, ...binds];
+  await commands.run('the check of the mounts', identityScript(folders), { ...options, env: {} });
 }
 
 /** The workspace under the name that the operator knows it by. */

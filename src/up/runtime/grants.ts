@@ -1,10 +1,12 @@
 /** What an approved definition adds to a session's container: each right by name, nothing by default. Pure. */
+import type { Bind } from '../../confine/types.ts';
+import { WraptoolError } from '../../errors.ts';
 import { own, each, isObject, type JsonObject, textOf } from '../../devcontainer/values.ts';
 import type { Json } from '../../devcontainer/jsonc.ts';
 import { mountText } from '../../devcontainer/judge-container.ts';
 import { readMount } from '../../devcontainer/mount.ts';
-import { isOn, readOptions } from '../../devcontainer/options.ts';
-import { networkName, runShape } from '../../devcontainer/run-options.ts';
+import { isOn, readOptions, type Part } from '../../devcontainer/options.ts';
+import { judgedWords, networkName, runShape } from '../../devcontainer/run-options.ts';
 import { hostVariables, substituteAll, type Values } from '../../devcontainer/variables.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -20,6 +22,8 @@ export type Grants = {
   /** False where the namespace that it would be set in is not its own. */
   readonly hostname: boolean;
   readonly ipc: string;
+  /** Bind mounts, sources as the engine gets them. */
+  readonly binds: readonly Bind[];
   /** Where its mounts are seen. */
   readonly targets: readonly string[];
   /** Variables of every command. `${containerEnv:NAME}` is still in them. */
@@ -81,6 +85,7 @@ class Collector {
   readonly #args: string[] = [];
   readonly #caps = new Set<string>();
   readonly #security = new Set<string>();
+  readonly #binds: Bind[] = [];
   readonly #targets = new Set<string>();
   readonly #env: Record<string, string> = {};
   readonly #secret = new Set<string>();
@@ -110,7 +115,7 @@ class Collector {
     if (Array.isArray(args))
       this.#runArguments(
         args.map((word) => this.#text(word)),
-        args.map(textOf),
+        args,
       );
   }
 
@@ -128,6 +133,7 @@ class Collector {
       network: this.#network,
       hostname: this.#hostname,
       ipc: this.#ipc,
+      binds: this.#binds,
       targets: [...this.#targets],
       env: this.#env,
       secretEnv: [...this.#secret],
@@ -154,7 +160,11 @@ class Collector {
 
   #mount(text: string): void {
     const read = readMount(text);
-    if (typeof read !== 'string') this.#targets.add(read.fields['target'] ?? '');
+    if (typeof read !== 'string') {
+      const { type, source = '', target = '' } = read.fields;
+      this.#targets.add(target);
+      if (type?.toLowerCase() === 'bind') this.#binds.push({ source, target });
+    }
     this.#args.push(`--mount=${text}`);
   }
 
@@ -167,8 +177,21 @@ class Collector {
     }
   }
 
-  #runArguments(words: readonly string[], raw: readonly string[]): void {
-    for (const part of readOptions(words, runShape)) {
+  #runArguments(words: readonly string[], given: readonly Json[]): void {
+    const { env: _unknown, ...values } = this.#input.values;
+    const judged = readOptions(
+      judgedWords(given.map((word) => textOf(substituteAll(word, values)))),
+      runShape,
+    );
+    const parts = readOptions(words, runShape);
+    if (shapeOf(parts) !== shapeOf(judged))
+      throw new WraptoolError(
+        'devcontainer_refused',
+        'with the values that the host’s variables have, its run arguments are others than the approved ones',
+        { hint: 'let "${localEnv:…}" stand for the value of an option only, after its "="' },
+      );
+    const raw = given.map(textOf);
+    for (const part of parts) {
       if (part.kind !== 'option' || part.value === null || ours.has(part.name)) continue;
       const { name, value } = part;
       if (name === 'privileged') this.#privileged ||= isOn(value);
@@ -186,7 +209,11 @@ class Collector {
     if ((name === 'uts' && value === 'host') || this.#network?.startsWith('container:'))
       this.#hostname = false;
     if (name === 'ipc') this.#ipc = value;
-    if (name === 'volume') this.#targets.add(value.split(':')[value.includes(':') ? 1 : 0] ?? '');
+    if (name === 'volume') {
+      const [first = '', second] = value.split(':');
+      this.#targets.add(second ?? first);
+      if (second !== undefined) this.#binds.push({ source: first, target: second });
+    }
     if (name === 'tmpfs') this.#targets.add(value.split(':')[0] ?? '');
     this.#args.push(`--${name}=${value}`);
   }
@@ -207,6 +234,11 @@ class Collector {
       if (pair !== '' && !pair.startsWith('#')) this.#variable(pair, '');
     }
   }
+}
+
+/** Which options there are, whatever their values. */
+function shapeOf(parts: readonly Part[]): string {
+  return JSON.stringify(parts.map((part) => ({ ...part, value: null })));
 }
 
 /** `${containerEnv:NAME}` in every value, by what the container has. */

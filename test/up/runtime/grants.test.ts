@@ -77,6 +77,32 @@ const rows: readonly [what: string, given: object, args: readonly string[]][] = 
 
 for (const [what, given, args] of rows) test(what, () => assert.deepEqual(granted(given).args, args));
 
+test('a variable of the host makes no other options than the approved ones', () => {
+  // HOME is a word of its own, and "--privileged" no value any more.
+  const given = { runArgs: ['${localEnv:HOME:--hostname}', '--privileged'] };
+  assert.throws(() => granted(given), { code: 'devcontainer_refused' });
+  assert.deepEqual(granted({ runArgs: ['--dns-search=${localEnv:KEY}', '-v', '${localEnv:HOME}:/h'] }).args, [
+    '--dns-search=s3cret',
+    '--volume=/home/me:/h',
+  ]);
+});
+
+test('bind mounts, however they are spelled', () => {
+  const runArgs = [
+    '-v',
+    '/src/app/a:/a:ro',
+    '--mount',
+    ['TYPE=bind', 'src=/src/app/b', 'dst=/b'],
+    '-v',
+    '/c',
+  ];
+  assert.deepEqual(granted({ mounts: [{ type: 'bind', source: '/m', target: '/n' }], runArgs }).binds, [
+    { source: '/m', target: '/n' },
+    { source: '/src/app/a', target: '/a' },
+    { source: '/src/app/b', target: '/b' },
+  ]);
+});
+
 test('variables, those of the host known as such', () => {
   const { env, secretEnv } = granted({
     containerEnv: { A: '${localEnv:KEY}', B: '${localEnv:NONE:dflt}', C: 'c' },

@@ -29,7 +29,9 @@ const found = await Promise.all(
       return await run();
     } catch (error) {
       const detail = `could not be looked at: ${(error as Error).message}`;
-      return [{ check, level: 'warning', detail, mend: 'read the reason' }];
+      // What must not be in here is not taken to be absent because nobody could look.
+      const level = check === 'credentials' ? 'fault' : 'warning';
+      return [{ check, level, detail, mend: 'read the reason' }];
     }
   }),
 );

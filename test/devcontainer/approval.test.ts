@@ -118,6 +118,21 @@ test('approve keeps a copy of every named file, for the operator only, and chang
   ]);
 });
 
+test('a system call filter that a local feature asks for is copied, and counts', async (t) => {
+  const at = await prepared(t);
+  const securityOpt = ['seccomp=${localWorkspaceFolder}/filter.json'];
+  await fill(at.workspace, {
+    '.devcontainer/f/devcontainer-feature.json': JSON.stringify({ id: 'f', version: '1.0.0', securityOpt }),
+    'filter.json': '{}',
+  });
+  await at.wraptool(['devcontainer', 'approve', '--yes']);
+  const { hash } = await inspected(at);
+  const all = await readdir(kept(at), { recursive: true });
+  assert.ok(all.some((name) => name.endsWith(`${hash}/filter.json`)));
+  await fill(at.workspace, { 'filter.json': '{"defaultAction":"SCMP_ACT_ALLOW"}' });
+  assert.equal((await inspected(at)).approved, false);
+});
+
 describe('another content is another hash', () => {
   for (const name of [...Object.keys(base), 'tools/two', 'requirements-dev.txt', '.dockerignore'])
     test(name, async (t) => {

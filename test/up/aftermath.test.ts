@@ -160,7 +160,15 @@ void test('links are not followed: folders behind them are not looked at', async
   assert.deepEqual(await told(dir, () => put(outside, '.envrc', 'x')), []);
 });
 
-void test('a workspace that is too large is said to be', async (t) => {
+void test('the end of a file that is too large to be read', async (t) => {
+  const dir = place(t);
+  const filler = '#'.repeat(2 * 1024 * 1024);
+  put(dir, 'Makefile', `${filler}\na: ; true\n`);
+  const change = (): void => put(dir, 'Makefile', `${filler}\na: ; evil\n`);
+  assert.deepEqual(await told(dir, change), ['Makefile (changed): make and its like']);
+});
+
+test('a workspace that is too large is said to be', async (t) => {
   const dir = place(t);
   for (let folder = 0; folder < 52; folder += 1) {
     mkdirSync(path.join(dir, String(folder)));

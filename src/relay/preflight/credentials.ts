@@ -123,8 +123,8 @@ function isSocket(path: string): boolean {
 }
 
 /** A mount at or above a credential's place that is not the whole HOME of the harness. */
-function mounted({ hostHome, workspace }: Expected, home: string): Finding[] {
-  const points = mountPoints().filter((point) => point !== workspace && !point.startsWith(`${workspace}/`));
+function mounted({ hostHome }: Expected, home: string): Finding[] {
+  const points = mountPoints();
   const places = [...new Set([hostHome, home])].flatMap((base) => files.map((file) => join(base, file)));
   const bases = [home, '/'];
   const bad = places.filter(
@@ -144,13 +144,16 @@ function mounted({ hostHome, workspace }: Expected, home: string): Finding[] {
   }));
 }
 
-/** Of each line field 5, with its octal escapes, and the type behind the dash. What lies in memory is not the host's. */
+/**
+ * Of each line field 5, with its octal escapes; field 4 and the type behind the dash tell what was made for in here alone:
+ * all of a file system in memory. A part of one is the host's.
+ */
 function mountPoints(): string[] {
   const lines = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
     .filter((line) => line !== '');
   return lines
-    .filter((line) => !/ - (tmpfs|devtmpfs|ramfs) /.test(line))
+    .filter((line) => !(/ - (tmpfs|devtmpfs|ramfs) /.test(line) && line.split(' ')[3] === '/'))
     .map((line) => line.split(' ')[4] ?? '/')
     .map((point) =>
       point.replace(/\\([0-7]{3})/g, (_all, digits: string) => String.fromCharCode(parseInt(digits, 8))),

@@ -85,7 +85,9 @@ async function printOf(full: string, name: string): Promise<string | null> {
   const bytes = buffer.subarray(0, bytesRead);
   const told = /(^|\/)package\.json$/.test(name) ? scriptsOf(bytes) : bytes;
   const runnable = (stats.mode & 0o111) === 0 ? '' : 'x';
-  const rest = told === bytes ? `${stats.size}` : '';
+  // What of a large file was not read is told by when it was last changed.
+  const unread = stats.size > mostBytes ? `,${stats.ctimeMs}` : '';
+  const rest = told === bytes ? `${stats.size}${unread}` : '';
   return `${runnable}:${rest}:${createHash('sha256').update(told).digest('hex')}`;
 }
 

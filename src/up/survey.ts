@@ -1,4 +1,5 @@
 /** Everything that is decided before anything is made. */
+import { fileURLToPath } from 'node:url';
 import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
 import { assertRunnable, loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
@@ -69,8 +70,12 @@ function workspaceOf(options: UpOptions, world: UpWorld): Promise<Workspace> {
     cwd: world.cwd,
     home: homeDir(world.env),
     stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
+    programs: [ownPackage, process.execPath],
   });
 }
+
+/** Folder of wraptool itself: its code, what it depends on, its descriptors and templates. */
+const ownPackage = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The machine that a harness is installed for: a container's, which brings a C library of its own, or this one. */
 export function platformFor({ choice }: Ground): Platform | undefined {

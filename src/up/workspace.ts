@@ -23,6 +23,8 @@ export type WorkspaceQuestion = {
   readonly home: string;
   /** Folders of wraptool's own state and config. */
   readonly stateDirs: readonly string[];
+  /** What the host runs for the session, whose agent must not write it; none where no session is started. */
+  readonly programs?: readonly string[];
 };
 
 /** Folders that belong to the system; a project below them is fine, they themselves are not. */
@@ -51,6 +53,15 @@ export async function resolveWorkspace(question: WorkspaceQuestion): Promise<Wor
       throw refused(path, `'${real}', where wraptool keeps what the agent must not write, lies in it`);
     if (holds(real, path))
       throw refused(path, `it lies in '${real}', where wraptool keeps what the agent must not write`);
+  }
+  for (const program of question.programs ?? []) {
+    const real = await realOrSame(program);
+    if (holds(path, real) || holds(real, path))
+      throw refused(
+        path,
+        `the agent could change '${real}', which your host runs`,
+        'work in another folder with --workspace DIR, or run a wraptool that is installed outside of this one',
+      );
   }
   // `a/link/..` means one thing to resolve() and another to the kernel: only a spelling that leads there is kept.
   const given = (await realOrSame(spelled)) === path ? spelled : path;
@@ -120,8 +131,10 @@ async function realOrSame(path: string): Promise<string> {
   }
 }
 
-function refused(path: string, why: string): WraptoolError {
-  return new WraptoolError('workspace_refused', `'${path}' cannot be the workspace: ${why}`, {
-    hint: 'name a project folder with --workspace DIR',
-  });
+function refused(
+  path: string,
+  why: string,
+  hint = 'name a project folder with --workspace DIR',
+): WraptoolError {
+  return new WraptoolError('workspace_refused', `'${path}' cannot be the workspace: ${why}`, { hint });
 }

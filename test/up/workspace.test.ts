@@ -28,9 +28,13 @@ symlinkSync(join(base, 'elsewhere'), join(home, 'src/out'));
 symlinkSync(home, join(base, 'home-link'));
 symlinkSync('loop', join(base, 'loop'));
 
+/** A wraptool that is a dependency of the project. */
+const program = join(home, 'src/uses/node_modules/wraptool');
+mkdirSync(join(program, 'src'), { recursive: true });
+
 const { uid, gid } = { uid: process.getuid!(), gid: process.getgid!() };
 const ask = (flag: string | undefined, cwd: string) =>
-  resolveWorkspace({ flag, cwd, home, stateDirs: [state] });
+  resolveWorkspace({ flag, cwd, home, stateDirs: [state], programs: [program] });
 
 const good: readonly [string, string | undefined, string, { path: string; given?: string }][] = [
   ['the top of the work tree', undefined, 'home/src/app/deep/er', { path: 'home/src/app' }],
@@ -65,6 +69,12 @@ const bad: readonly [string, string, RegExp][] = [
   ['the state folder', state, /keeps what the agent must not write/],
   ['a parent of the state folder', join(home, '.local'), /keeps what the agent must not write/],
   ['a folder in the state folder', join(state, 'run'), /keeps what the agent must not write/],
+  [
+    'a folder that wraptool itself is in',
+    join(home, 'src/uses'),
+    /could change '.*wraptool', which your host runs/,
+  ],
+  ['a folder of wraptool itself', join(program, 'src'), /could change '.*wraptool', which your host runs/],
   ['a file', join(base, 'file'), /not a folder/],
   ['nothing', join(base, 'none'), /does not exist/],
   ['a loop of links', join(base, 'loop'), /circles|not a folder/],

@@ -24,6 +24,7 @@ export function register(program: Command): void {
     .command('show')
     .description('print a descriptor as it is understood, defaults included')
     .argument('<name>')
+    .option('--json', 'as JSON, which it is anyway')
     .action(async (name: string) =>
       printLine(JSON.stringify(await loadDescriptor(name, process.env), null, 2)),
     );

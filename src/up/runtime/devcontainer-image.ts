@@ -20,6 +20,7 @@ export type ImagePlan = {
 
 const registryMs = 5000;
 
+const repository = 'wraptool-devcontainer';
 const ownImage = 'wraptool.image';
 const recipeLabel = 'wraptool.recipe';
 const baseLabel = 'wraptool.base';
@@ -31,7 +32,9 @@ const baseIdLabel = 'wraptool.base-id';
  */
 export async function unusedImages(engine: Engine, all: boolean): Promise<readonly LabelledImage[]> {
   const recipe = digest(await readRecipe());
-  const found = (await engine.images(`${ownImage}=devcontainer`)).filter(({ used }) => !used);
+  const labelled = await engine.images(`${ownImage}=devcontainer`);
+  // An image that the operator built on one of ours, or another name of one, has our labels too.
+  const found = labelled.filter(({ name, used }) => !used && name.startsWith(`${repository}:`));
   const old = await Promise.all(
     found.map(async ({ labels }) => {
       const base = labels[baseLabel];
@@ -62,7 +65,7 @@ export async function planImage(
     .update(JSON.stringify([recipe, id ?? spec.baseImage, uid, gid]))
     .digest('hex')
     .slice(0, 16);
-  const name = `wraptool-devcontainer:${key}`;
+  const name = `${repository}:${key}`;
   return {
     name,
     exists: id !== null && (await engine.imageId(name)) !== null,

@@ -12,7 +12,7 @@ export function namedSources(text: string): readonly string[] | null {
 }
 
 /** Logical lines; the bodies of here-documents are lines of their own that mean nothing. */
-function instructions(text: string): readonly string[] {
+export function instructions(text: string): readonly string[] {
   const escape = /^#\s*escape\s*=\s*`\s*$/im.test(text.split('\n').slice(0, 5).join('\n')) ? '`' : '\\';
   const made: string[] = [];
   let open = '';

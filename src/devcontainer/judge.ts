@@ -1,6 +1,7 @@
 /** A parsed definition to its findings: what the Dev Containers CLI would do with it, not what the schema allows. */
 import path from 'node:path';
 import { judgeBuildOptions, judgeCache } from './build-options.ts';
+import { fetched } from './fetched.ts';
 import { judgeFeatures, type Local } from './features.ts';
 import { judgeGitRoot } from './git-root.ts';
 import { judgeAsked, lifecycleCommands } from './judge-container.ts';
@@ -312,7 +313,24 @@ class Definition {
       if (where === 'outside') this.#add(code, place, 'host', `${what} is not in the workspace`, value);
       if (where === 'link')
         this.#add('symlink_outside', place, 'host', 'a link leads out of the workspace', value);
+      if (where === 'inside' && code === 'dockerfile_outside') await this.#fetches(value);
     }
+  }
+
+  async #fetches(dockerfile: string): Promise<void> {
+    const full = path.resolve(this.#folder, this.#text(dockerfile));
+    const bytes = await this.#ground.read(full);
+    for (const { address, near } of fetched(bytes?.toString('utf8') ?? ''))
+      this.findings.push({
+        code: 'build_options',
+        json_path: '',
+        severity: near ? 'host' : 'info',
+        file: path.relative(this.#ground.workspace, full),
+        detail: {
+          arg: `ADD ${shown(address)}`,
+          why: near ? 'the engine fetches it from the host’s own network' : 'fetched by the engine',
+        },
+      });
   }
 
   async #buildOptions(build: JsonObject, unused: boolean): Promise<void> {

@@ -204,6 +204,23 @@ const rows: readonly Row[] = [
     host: ['build_options /build/cacheFrom/0'],
   },
   {
+    what: 'ADD of an address of the host, which the engine reaches',
+    given: { build: { dockerfile: 'Dockerfile', context: '..' } },
+    files: {
+      '.devcontainer/Dockerfile': [
+        'FROM a',
+        'ARG PORT=8080 FROM_ARG=http://127.1:$PORT/x',
+        'ADD --chown=a http://2130706433/x https://example.org/y.tgz /a/',
+        'ADD ["$FROM_ARG", "/b"]',
+        'ADD file-$NAME http://router/ \\\n  http://[fe80::1]/z git@nas.local:a.git /c/',
+        'ADD https://example.org/v$VERSION/y https://$MIRROR/y /d/',
+        'RUN curl http://127.0.0.1/',
+      ].join('\n'),
+    },
+    host: Array.from({ length: 6 }, () => 'build_options .devcontainer/Dockerfile:'),
+    info: ['build_options .devcontainer/Dockerfile:'],
+  },
+  {
     what: 'a default makes an option',
     given: run('${localEnv:NOT_SET:--privileged}'),
     host: ['local_env /runArgs/0', 'privileged /runArgs/0'],

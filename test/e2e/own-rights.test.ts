@@ -25,11 +25,13 @@ void test(
         mounts: [
           { type: 'bind', source: '${localEnv:HOME}/given', target: '/given' },
           'type=tmpfs,target=/scratch',
+          'type=bind,source=${localWorkspaceFolder}/part,target=/part',
         ],
         runArgs: ['-v', '${localWorkspaceFolder}/..:/up:ro', '--tmpfs=/memory', '-v', '/anonymous'],
         securityOpt: ['seccomp=.devcontainer/filter.json'],
         appPort: 0,
       }),
+      'part/one': 'of the workspace\n',
       '.devcontainer/filter.json': JSON.stringify({
         defaultAction: 'SCMP_ACT_ALLOW',
         syscalls: [{ names: ['sethostname', 'symlink', 'symlinkat'], action: 'SCMP_ACT_ERRNO' }],
@@ -38,10 +40,18 @@ void test(
     await writeFile(path.join(at.home, 'given'), 'of the host\n');
     assert.equal((await at.wraptool(['devcontainer', 'approve', '--yes'])).code, 0);
     const { code, stdout, stderr } = await at.up(
-      'cat /given; ls /up; for at in /scratch /memory /anonymous; do grep -c " $at " /proc/self/mounts; done; ln -s a b 2>/dev/null || echo filtered',
+      'cat /given /part/one; ls /up; for at in /scratch /memory /anonymous; do grep -c " $at " /proc/self/mounts; done; ln -s a b 2>/dev/null || echo filtered',
     );
     assert.equal(code, 0, stderr);
-    assert.deepEqual(stdout.trimEnd().split('\n'), ['of the host', 'app', '1', '1', '1', 'filtered']);
+    assert.deepEqual(stdout.trimEnd().split('\n'), [
+      'of the host',
+      'of the workspace',
+      'app',
+      '1',
+      '1',
+      '1',
+      'filtered',
+    ]);
   },
 );
 

@@ -36,7 +36,13 @@ test('a folder and a file of the workspace, by what they are', async (t) => {
 test('other places of the host were approved by name', async (t) => {
   const { dir, workspace } = await ground(t);
   assert.deepEqual(
-    await workspaceBinds([{ source: path.join(dir, 'outside'), target: '/o' }, { source: 'v', target: '/v' }], workspace),
+    await workspaceBinds(
+      [
+        { source: path.join(dir, 'outside'), target: '/o' },
+        { source: 'v', target: '/v' },
+      ],
+      workspace,
+    ),
     [],
   );
 });
@@ -60,5 +66,8 @@ for (const [what, change] of [
       await rm(path.join(workspace, 'a', 'b'), { recursive: true });
       await change(workspace);
       const binds = [{ source: path.join(dir, spelling, 'a', 'b'), target: '/b' }];
-      await assert.rejects(workspaceBinds(binds, workspace), { code: 'runtime_failed', message: /was changed/ });
+      await assert.rejects(workspaceBinds(binds, workspace), {
+        code: 'runtime_failed',
+        message: /was changed/,
+      });
     });

@@ -7,14 +7,22 @@ import path from 'node:path';
 import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
-import { startGateway, type Gateway } from '../supervise/supervisor.ts';
+import { liveMarkers } from '../restart/gate.ts';
+import { readNamespace, recordNamespace } from '../restart/store.ts';
+import { systemctl } from '../supervise/systemctl.ts';
 import { announceRequests } from './announce.ts';
+import { armed, armingOf } from './arming.ts';
+import { Audit } from './audit.ts';
+import type { RestartSupervisor } from './control/restart-server.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
+import { Gateways } from './gateways.ts';
+import { sessionHealth } from './health.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
 import { assertNoFault, findingLine, preflight, type Finding } from './preflight.ts';
+import { proofOfFindings } from './probe.ts';
 import { confirmRemotes } from './remotes.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { openEvents, recordEvent } from './session-events.ts';
@@ -85,7 +93,12 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     );
     teardown.push('control socket', () => control.close());
     const token = newToken();
-    await world.step('gateway', () => gateway(session, ground, world, token, teardown));
+    const audit = new Audit(ground.snapshot.config.requests.log, session.state.name);
+    teardown.push('audit', () => audit.close());
+    const gateways = supervised(session, ground, world, token, audit);
+    teardown.push('gateway', () => gateways.close());
+    await known(session, world);
+    await world.step('gateway', () => gateways.start());
     const injection = injected(options, world, ground, token);
     await writeFiles(session, ground, world, injection);
     const spec = specify(
@@ -108,8 +121,11 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await session.update({ status: 'running', facts: started.facts });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
-    await world.step('checks inside', () => inspected(started, spec, session, ground, world));
-    control.ready(started, spec);
+    gateways.ready(started, spec);
+    await world.step('checks inside', () => inspected(started, spec, session, ground, world, gateways));
+    const arming = armingOf(world.env, options.allowRestart ?? false);
+    control.ready(started, spec, restarting(session, world, arming, audit, gateways));
+    world.note(armed(arming));
     ending.signal.throwIfAborted();
     const release = announceRequests({
       dir: ground.snapshot.config.requests.log,
@@ -137,16 +153,19 @@ async function inspected(
   session: Session,
   ground: Ground,
   world: UpWorld,
+  gateways: Gateways,
 ): Promise<void> {
   const findings: readonly Finding[] = await preflight(
     started,
     spec,
     world,
     ground.snapshot.config.up.harness_env,
+    await gateways.expected(),
   );
   recordEvent(session.dir, 'preflight', { findings });
   await session.update({ preflight: findings });
   assertNoFault(findings);
+  await gateways.proven(proofOfFindings(findings));
   for (const finding of findings) if (finding.level === 'warning') world.warn(findingLine(finding));
 }
 
@@ -157,36 +176,60 @@ async function reclaimed(world: UpWorld): Promise<void> {
   for (const line of await (dead ? world.step('reclaim', reclaim) : reclaim())) world.note(line);
 }
 
-async function gateway(
+/** It stays known, and what is known of it counts: a marker of an earlier session of that name holds this one back. */
+async function known(session: Session, world: UpWorld): Promise<void> {
+  const { name } = session.state;
+  await recordNamespace(world.env, { name, kind: 'session' }, new Date());
+  const [marker] = liveMarkers(name, (await readNamespace(world.env, name))?.markers ?? []);
+  if (marker !== undefined)
+    world.warn(
+      `"${name}" is contaminated since ${marker.at}: until "wraptool restart reconcile ${name} --note TEXT" only rules with read_only: true run`,
+    );
+}
+
+function supervised(session: Session, ground: Ground, world: UpWorld, token: string, audit: Audit): Gateways {
+  return new Gateways({
+    session,
+    start: {
+      name: session.state.name,
+      dir: session.dir,
+      config: ground.configFile,
+      token,
+      env: world.env,
+      logFile: path.join(session.dir, 'gateway.log'),
+      main: world.main,
+    },
+    policy: ground.snapshot.config.supervisor.restart,
+    audit,
+    warn: (text) => world.warn(text),
+  });
+}
+
+function restarting(
   session: Session,
-  ground: Ground,
-  world: UpWorld,
-  token: string,
-  teardown: Teardown,
-): Promise<void> {
-  const started: Gateway = await startGateway({
-    name: session.state.name,
-    dir: session.dir,
-    config: ground.configFile,
-    token,
-    env: world.env,
-    logFile: path.join(session.dir, 'gateway.log'),
-    main: world.main,
-  });
-  let asked = false;
-  teardown.push('gateway', () => {
-    asked = true;
-    return started.stop();
-  });
-  await session.update({ gateway: started.ref });
-  recordEvent(session.dir, 'gateway', { pid: started.ref.pid });
-  started.ended
-    .then(async (end) => {
-      recordEvent(session.dir, 'gateway ended', { ...end, asked });
-      if (!asked)
-        await session.update({ gateway: null, gatewayFault: end.signal ?? `exit code ${end.code}` });
-    })
-    .catch((error: unknown) => world.warn(`the gateway's end could not be recorded: ${String(error)}`));
+  { env, note }: UpWorld,
+  arming: RestartSupervisor['arming'],
+  audit: Audit,
+  gateways: Gateways,
+): RestartSupervisor {
+  const { name, id } = session.state;
+  return {
+    name,
+    sessionId: id,
+    env,
+    arming,
+    audit,
+    health: () => sessionHealth(env, session),
+    note,
+    act: async (hook, mode, server) => {
+      if (server !== null && mode === 'reload')
+        return { result: 'failed', reason: 'reload_not_possible', detail: 'a server can only be restarted' };
+      if (server !== null) return gateways.restartServer(server);
+      if (hook.kind === 'session') return gateways.restart(mode);
+      await systemctl(mode, hook.unit, env);
+      return { result: mode === 'reload' ? 'reloaded' : 'restarted', reason: null, detail: null };
+    },
+  };
 }
 
 /** Generated files: the client's configuration for this run, and first-run state in the harness HOME. */

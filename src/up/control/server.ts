@@ -5,11 +5,14 @@
 import { chmod, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { WraptoolError } from '../../errors.ts';
-import { loadCredentials } from '../../supervise/credentials.ts';
+import { loadCredentials, type Credentials } from '../../supervise/credentials.ts';
 import { controlSocket, readLine, writeLine, type Request } from './line.ts';
 
-/** Answers one request on its connection, which is closed afterwards. A WraptoolError is answered as such. */
-export type Handler = (request: Request, connection: Socket) => Promise<void>;
+/**
+ * Answers one request on its connection, which is closed afterwards. A WraptoolError is answered as such. `peer`: who
+ * connected, null where the kernel can't be asked.
+ */
+export type Handler = (request: Request, connection: Socket, peer: Credentials | null) => Promise<void>;
 
 export type Control = {
   /** Ends all connections; the socket is gone. Idempotent. */
@@ -43,7 +46,7 @@ export async function openControl(
     const read = await (credentials ??= loadCredentials());
     const peer = typeof read === 'string' ? null : read(socket);
     if (peer !== null && peer.uid !== own && peer.uid !== 0) socket.destroy();
-    else await answer(socket, handlers, fault);
+    else await answer(socket, peer, handlers, fault);
   };
   await listen(server, controlSocket(sessionDir));
   // Loaded aside: the first request need not wait for it.
@@ -71,6 +74,7 @@ async function listen(server: ReturnType<typeof createServer>, file: string): Pr
 
 async function answer(
   socket: Socket,
+  peer: Credentials | null,
   handlers: Readonly<Record<string, Handler>>,
   fault: (error: unknown) => void,
 ): Promise<void> {
@@ -83,7 +87,7 @@ async function answer(
       throw new WraptoolError('usage', `the session knows no request "${name}"`, {
         hint: 'use the version of wraptool that started it',
       });
-    await handler(request, socket);
+    await handler(request, socket, peer);
   } catch (error) {
     if (!(error instanceof WraptoolError)) fault(error);
     const { code, message, hint } =

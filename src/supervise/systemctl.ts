@@ -2,15 +2,15 @@
 import { spawn } from 'node:child_process';
 import { WraptoolError } from '../errors.ts';
 
-const longestMs = 90_000;
+const longestMs = 30_000;
 
-/** Resolves when systemd says that it is done. Error: gateway_failed with what it said. */
+/** Resolves when systemd has it in hand: the unit may be our own, and end us. Error: gateway_failed with what it said. */
 export async function systemctl(
   verb: 'restart' | 'reload',
   unit: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
-  const child = spawn('systemctl', [verb, '--', unit], {
+  const child = spawn('systemctl', ['--no-block', verb, '--', unit], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env,
     timeout: longestMs,

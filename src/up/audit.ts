@@ -6,10 +6,11 @@ export type AuditEvent = Extract<LogEvent, { event: 'restart' | 'contamination' 
 
 export class Audit {
   readonly #dir: string;
-  readonly #session: string;
+  readonly #session: string | null;
   #log: Promise<Log> | null = null;
 
-  constructor(dir: string, session: string) {
+  /** `session`: its name; null where there is none. */
+  constructor(dir: string, session: string | null) {
     this.#dir = dir;
     this.#session = session;
   }

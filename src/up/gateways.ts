@@ -28,9 +28,9 @@ export type GatewaysOptions = {
   readonly warn: (text: string) => void;
 };
 
-/** What came of a restart. `kept`: the gateway that was there goes on. `failed`: there is none. */
+/** What came of a restart. `kept`: the gateway that was there goes on. `requested`: the host has it in hand. */
 export type RestartResult = {
-  readonly result: 'restarted' | 'reloaded' | 'kept' | 'failed';
+  readonly result: 'restarted' | 'reloaded' | 'kept' | 'failed' | 'requested';
   /** Why not, as a code; null where it was done. */
   readonly reason: string | null;
   readonly detail: string | null;

@@ -1,8 +1,12 @@
 /** What can be restarted, as far as the session folders and the recorded namespaces tell. */
+import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import { WraptoolError } from '../errors.ts';
 import { readNamespaces } from '../restart/store.ts';
 import type { Marker, Namespace } from '../restart/types.ts';
+import { sessionsDir } from '../paths.ts';
+import { serveSocket } from './control/line.ts';
+import { nameShape } from './session-name.ts';
 import { listSessions, type Session } from './session.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -34,7 +38,10 @@ export async function knownNamespaces(env: Env, note: (text: string) => void): P
 export async function supervisorOf(env: Env, namespace: string): Promise<string | null> {
   const parent = namespace.split('/')[0];
   const live = await liveSessions(env);
-  return live.some(({ state }) => state.name === parent) ? (parent ?? null) : null;
+  if (parent === undefined || !nameShape.test(parent)) return null;
+  const known =
+    live.some(({ state }) => state.name === parent) || existsSync(serveSocket(sessionsDir(env), parent));
+  return known ? parent : null;
 }
 
 /** Sessions whose supervisor lives. */

@@ -227,7 +227,7 @@ function restarting(
       if (server !== null) return gateways.restartServer(server);
       if (hook.kind === 'session') return gateways.restart(mode);
       await systemctl(mode, hook.unit, env);
-      return { result: mode === 'reload' ? 'reloaded' : 'restarted', reason: null, detail: null };
+      return { result: 'requested', reason: null, detail: null };
     },
   };
 }

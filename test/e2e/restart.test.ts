@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { gitConfig, until, type Place, type Result } from './place.ts';
-import { dirOf, live, readyPlace, type Live } from './session.ts';
+import { dirOf, live, readyPlace, runtimes, type Live } from './session.ts';
+
+const fixture = fileURLToPath(new URL('../fixtures/mcp/server.ts', import.meta.url));
 
 type Json = Record<string, unknown>;
 
@@ -58,10 +62,11 @@ const structured = async (where: Place, name: string, args: Json): Promise<Json>
   return JSON.parse(stdout) as Json;
 };
 
-async function session(t: TestContext, more = ''): Promise<Live> {
-  const where = await readyPlace(t, 'bubblewrap');
-  await where.writeConfig(config + more);
-  return live(t, 'bubblewrap', { where, up: ['--allow-restart'] });
+/** `tools`: further ones, as YAML. */
+async function session(t: TestContext, more = '', runtime = 'bubblewrap', tools = ''): Promise<Live> {
+  const where = await readyPlace(t, runtime);
+  await where.writeConfig(config.replace('tools:\n', `tools:\n${tools}`) + more);
+  return live(t, runtime, { where, up: ['--allow-restart'] });
 }
 
 async function gatewayOf(where: Place): Promise<number> {
@@ -71,13 +76,49 @@ async function gatewayOf(where: Place): Promise<number> {
   return state.gateway?.pid ?? 0;
 }
 
-async function records(where: Place): Promise<Json[]> {
+/** A client on the relay's stdio, as a harness is: it stays, whatever becomes of the gateway. */
+function inside(t: TestContext, where: Place): (method: string, params: Json) => Promise<Json> {
+  const relay = where.start([
+    'exec',
+    'life',
+    '--',
+    '/opt/wraptool/node/bin/node',
+    '/opt/wraptool/relay/main.ts',
+  ]);
+  t.after(() => relay.kill('SIGTERM'));
+  const waiting = new Map<number, (result: Json) => void>();
+  const lines = createInterface({ input: relay.stdout as NodeJS.ReadableStream });
+  lines.on('line', (line) => {
+    const { id, result, error } = JSON.parse(line) as { id?: number; result?: Json; error?: Json };
+    if (id !== undefined) waiting.get(id)?.(result ?? { error });
+  });
+  let count = 0;
+  return (method, params) =>
+    new Promise((resolve) => {
+      count += 1;
+      waiting.set(count, resolve);
+      relay.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: count, method, params })}\n`);
+    });
+}
+
+async function allRecords(where: Place): Promise<Json[]> {
   const dir = path.join(where.home, '.local', 'state', 'wraptool', 'log');
   const files = (await readdir(dir)).filter((name) => name.endsWith('.jsonl'));
   const texts = await Promise.all(files.map((name) => readFile(path.join(dir, name), 'utf8')));
   return texts
     .flatMap((text) => text.split('\n').filter((line) => line !== ''))
-    .map((line) => JSON.parse(line) as Json)
+    .map((line) => JSON.parse(line) as Json);
+}
+
+/** A call that was allowed and has not ended. */
+function inFlight(one: Json, _index: number, all: readonly Json[]): boolean {
+  const { event, decision, tool, call } = one;
+  if (event !== 'decided' || decision !== 'allow' || tool !== 'sleep') return false;
+  return !all.some((other) => other['event'] === 'finished' && other['call'] === call);
+}
+
+async function records(where: Place): Promise<Json[]> {
+  return (await allRecords(where))
     .filter(({ event }) => event === 'restart' || event === 'contamination')
     .sort((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1));
 }
@@ -179,7 +220,7 @@ describe('restart', { concurrency: 2 }, () => {
           String((await status())?.['status']),
           new RegExp(`gateway ended \\(${signal}\\), contaminated`),
         );
-        assert.equal(((await status())?.['health'] as Json)['status'], 'unhealthy');
+        assert.equal(((await status()) as { health: Json }).health['status'], 'unhealthy');
         const refused = await now(where);
         assert.deepEqual([refused.code, refused.json['reason_code']], [3, 'contaminated_runtime']);
         const cleared = await where.wraptool(['restart', 'reconcile', 'life', '--note', 'it was me']);
@@ -264,6 +305,63 @@ describe('restart', { concurrency: 2 }, () => {
       }
     },
   );
+
+  void test('one upstream server is started anew; the gateway and the others go on', real, async (t) => {
+    const server = (flags: string[] = []) =>
+      JSON.stringify({
+        command: process.execPath,
+        args: [fixture, ...flags],
+        allow: ['echo'],
+        start: 'eager',
+      });
+    const { where } = await session(t, `mcp_servers:\n  one: ${server()}\n  two: ${server()}\n`);
+    const before = await gatewayOf(where);
+    const log = path.join(dirOf(where, 'life'), 'gateway.log');
+    const pids = async () =>
+      [...(await readFile(log, 'utf8')).matchAll(/server '(\w+)' runs as pid (\d+)/g)].map(
+        ([, name]) => name,
+      );
+    await until('both run', async () => (await pids()).length === 2);
+    const { code, json } = await now(where, 'restart', 'life/one');
+    assert.deepEqual(
+      [code, json['result'], (json['health'] as Json)['namespace']],
+      [0, 'restarted', 'life/one'],
+    );
+    assert.deepEqual((await pids()).toSorted(), ['one', 'one', 'two']);
+    assert.equal(await gatewayOf(where), before);
+    const phrase = await restart(where, 'life/two', '--confirm', 'restart life/one');
+    assert.equal(phrase.json['reason_code'], 'confirmation_mismatch');
+    const nobody = await restart(where, 'life/three', '--confirm', 'restart life/three');
+    assert.equal(nobody.json['reason_code'], 'unknown_namespace');
+  });
+
+  for (const { name: runtime, part } of runtimes)
+    void test(
+      `${runtime}: a client that was there before notices nothing, and its calls in flight end`,
+      { timeout: 120_000, ...needs(part) },
+      async (t) => {
+        const slow = '  sleep: { binary: /usr/bin/sleep, allow: [{ args: [{ pattern: "[0-9]" }] }] }\n';
+        const { where } = await session(t, '', runtime, slow);
+        const client = inside(t, where);
+        const hello = {
+          protocolVersion: '2025-11-25',
+          capabilities: {},
+          clientInfo: { name: 'old', version: '1' },
+        };
+        await client('initialize', hello);
+        const status = () => client('tools/call', { name: 'git_status', arguments: {} });
+        assert.equal((await status())['isError'], false);
+        for (let round = 0; round < 2; round += 1) {
+          const flight = client('tools/call', { name: 'sleep', arguments: { args: ['2'] } });
+          await until('it is in flight', async () => (await allRecords(where)).some(inFlight));
+          const restarted = now(where);
+          assert.equal((await status())['isError'], false, 'what reads runs meanwhile');
+          assert.deepEqual((await flight)['isError'], false);
+          assert.equal((await restarted).code, 0);
+          assert.equal((await status())['isError'], false);
+        }
+      },
+    );
 
   void test('a probe tool that fails keeps a restarted gateway from being clean', real, async (t) => {
     const { where } = await session(t);

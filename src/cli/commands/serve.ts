@@ -4,6 +4,7 @@ import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
 import type { SessionFacts } from '../../gateway/session-facts.ts';
 import { takeOrders } from '../../gateway/supervised.ts';
+import type { Control } from '../../up/control/server.ts';
 import { callAttention } from '../attention.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
@@ -36,7 +37,8 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const { cause: ending, end } = whatEnds(flags.session !== undefined);
-    const { serving, session } = await reloadable(start(flags, spawner));
+    const { serving, session, log } = await reloadable(start(flags, spawner));
+    const control = flags.name === undefined || session !== null ? null : await named(flags.name, serving, log);
     const { config } = serving.supervised.status();
     if (flags.supervised !== undefined)
       // Announced first: an order may follow at once.
@@ -47,11 +49,29 @@ async function run(flags: Flags): Promise<void> {
     const cause = await ending;
     // So that the supervisor knows a signal of somebody else's from an end that it asked for.
     if (flags.supervised !== undefined) printJson({ event: 'ending', cause });
+    await control?.close();
     if (cause === orphaned && session !== null) await leave(serving, session);
     else await serving.close(cause, graceMs);
   } finally {
     await spawner.close();
     process.stdin.destroy();
+  }
+}
+
+/** What has a name can be restarted, by its unit. What was started is ended again where it can't have that name. */
+async function named(name: string, serving: Serving, log: string): Promise<Control> {
+  const { openServeControl } = await import('../../up/control/serve-control.ts');
+  try {
+    return await openServeControl({
+      name,
+      env: process.env,
+      log,
+      note: (line) => note(escapeHostile(line)),
+      fault: (error) => warn(escapeHostile(String(error))),
+    });
+  } catch (error) {
+    await serving.close('its name is taken', 0);
+    throw error;
   }
 }
 
@@ -68,7 +88,7 @@ async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; session: SessionFacts | null }> {
+): Promise<{ serving: Serving; session: SessionFacts | null; log: string }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
@@ -103,7 +123,7 @@ async function start(
     fault: (error) =>
       warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
   });
-  return { serving, session };
+  return { serving, session, log: snapshot.config.requests.log };
 }
 
 /** SIGHUP reloads, from the first moment on: one that comes early is kept. */

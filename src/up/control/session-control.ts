@@ -4,7 +4,7 @@ import type { LaunchSpec, Started } from '../runtime/runtime.ts';
 import type { Session } from '../session.ts';
 import { recordEvent } from '../session-events.ts';
 import { execHandler } from './exec-server.ts';
-import { writeLine } from './line.ts';
+import { controlSocket, writeLine } from './line.ts';
 import { restartHandler, type RestartSupervisor } from './restart-server.ts';
 import { openControl, type Control, type Handler } from './server.ts';
 
@@ -33,7 +33,7 @@ export async function openSessionControl(
   };
   const commands = new Set<readonly string[]>();
   const control = await openControl(
-    session.dir,
+    controlSocket(session.dir),
     {
       exec: async (...asked) => started(exec)(...asked),
       restart: async (...asked) => started(restart)(...asked),

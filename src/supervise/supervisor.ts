@@ -26,7 +26,9 @@ export type Gateway = {
   readonly judged: Promise<EndKind>;
   /** See gateway/supervised.ts. Rejects with gateway_failed where it ended first. */
   give(order: Order): Promise<Line>;
-  /** Another one has its address: it answers what it has, and ends. Resolves when it is gone. */
+  /** As `give`, for what may take long: rejects with gateway_failed, too, once the gateway answers nothing else either. */
+  giveSlow(order: Order): Promise<Line>;
+  /** Another one has its address: it answers what it has, and ends. Resolves when it is gone. Rejects as `giveSlow`. */
   leave(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -76,15 +78,17 @@ export async function startGateway(start: GatewayStart): Promise<Gateway> {
         hint: `see ${start.logFile}`,
       });
     let asked = false;
+    const giveSlow = (order: Order): Promise<Line> => whileAlive(orders, orders.give(order));
     return {
       ref,
       config,
       socket: start.socket,
       ended,
       judged: ended.then(async (end) => kindOf(end, { asked, memoryKills: await memory() })),
-      give: (order) => orders.give(order),
+      give: (order) => inTime(orders.give(order)),
+      giveSlow,
       leave: async () => {
-        await orders.give({ do: 'leave' });
+        await giveSlow({ do: 'leave' });
         asked = true;
         await ended;
       },
@@ -96,6 +100,39 @@ export async function startGateway(start: GatewayStart): Promise<Gateway> {
   } finally {
     await log.close();
   }
+}
+
+/** What a gateway may take for an answer that costs it nothing; a busy machine gets ample room. */
+const answerMs = 10_000;
+
+/** Rejects with gateway_failed where the answer does not come in time. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(hung()), answerMs);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits as long as the gateway answers other orders meanwhile. */
+async function whileAlive<T>(orders: Orders, answer: Promise<T>): Promise<T> {
+  const stuck = Promise.withResolvers<never>();
+  const ask = (): void =>
+    void inTime(orders.give({ do: 'status' })).then(() => timer.refresh(), stuck.reject);
+  const timer = setTimeout(ask, answerMs / 4);
+  try {
+    return await Promise.race([answer, stuck.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function hung(): WraptoolError {
+  return new WraptoolError('gateway_failed', `the gateway did not answer within ${answerMs / 1000} s`, {
+    hint: "read its log in the session's folder",
+  });
 }
 
 const lookEveryMs = 5_000;

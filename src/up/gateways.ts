@@ -87,7 +87,7 @@ export class Gateways {
   restartServer(server: string): Promise<RestartResult> {
     return this.#inTurn(async () => {
       const done = await attempt('restarted', async () => {
-        await this.#present().give({ do: 'restart_server', server });
+        await this.#present().giveSlow({ do: 'restart_server', server });
       });
       recordEvent(this.#options.session.dir, 'restart', { server, ...done });
       return done;
@@ -102,8 +102,8 @@ export class Gateways {
 
   async #replace(): Promise<RestartResult> {
     const old = this.#current;
-    // One that dies meanwhile has nothing left to end.
-    if (old !== null) await old.give({ do: 'quiesce' }).catch(onlyGone);
+    // One that dies meanwhile has nothing left to end, and one that hangs is not waited for.
+    const quiet = old !== null && (await happens(() => old.giveSlow({ do: 'quiesce' })));
     let next: Gateway | null = null;
     try {
       next = await this.#launch();
@@ -118,8 +118,13 @@ export class Gateways {
       return { result: kept ? 'kept' : 'failed', reason: error.code, detail: error.message };
     }
     // It ends by itself when nobody is left; if it is killed before, that is told like any other end.
-    old?.leave().catch(this.#left);
+    if (old !== null) this.#dismiss(old, quiet).catch(this.#fault);
     return { result: 'restarted', reason: null, detail: null };
+  }
+
+  async #dismiss(old: Gateway, quiet: boolean): Promise<void> {
+    const left = quiet && (await happens(() => old.leave()));
+    if (!left && this.#live.has(old)) await old.stop();
   }
 
   async #reload(): Promise<RestartResult> {
@@ -127,9 +132,9 @@ export class Gateways {
     if (gateway === null)
       return { result: 'failed', reason: 'gateway_failed', detail: 'there is no gateway to reload' };
     return attempt('reloaded', async () => {
-      await gateway.give({ do: 'quiesce' });
+      await gateway.giveSlow({ do: 'quiesce' });
       try {
-        const { result } = await gateway.give({ do: 'reload' });
+        const { result } = await gateway.giveSlow({ do: 'reload' });
         return result === 'kept';
       } finally {
         await gateway.give({ do: 'resume' }).catch(onlyGone);
@@ -248,9 +253,6 @@ export class Gateways {
     return this.#options.start.env;
   }
 
-  readonly #left = (error: unknown): void => {
-    if (!(error instanceof WraptoolError)) this.#fault(error);
-  };
   readonly #fault = (error: unknown): void =>
     this.#options.warn(
       `the gateway of "${this.#name}": ${error instanceof Error ? error.message : String(error)}`,
@@ -283,6 +285,17 @@ async function attemptProof(look: () => Promise<Proof>): Promise<Proof> {
   } catch (error) {
     if (!(error instanceof WraptoolError)) throw error;
     return { source: 'client_namespace', ok: false, reasons: [error.message] };
+  }
+}
+
+/** Whether the gateway did it; false where it has gone, or hangs. */
+async function happens(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    onlyGone(error);
+    return false;
   }
 }
 

@@ -363,6 +363,19 @@ describe('restart', { concurrency: 2 }, () => {
       },
     );
 
+  void test('a gateway that hangs is replaced all the same, and ended by its supervisor', real, async (t) => {
+    const { where } = await session(t);
+    const before = await gatewayOf(where);
+    process.kill(before, 'SIGSTOP');
+    const { code, json } = await now(where);
+    assert.deepEqual([code, json['result'], (json['health'] as Json)['status']], [0, 'restarted', 'clean']);
+    await until('the old one is gone', async () => !(await exists(before)));
+    assert.deepEqual(
+      (await records(where)).filter(({ event }) => event === 'contamination'),
+      [],
+    );
+  });
+
   void test('a probe tool that fails keeps a restarted gateway from being clean', real, async (t) => {
     const { where } = await session(t);
     await where.writeConfig(`${config}supervisor: { probe_tool: git_push }\n`);

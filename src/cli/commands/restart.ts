@@ -6,7 +6,7 @@ import { openLog } from '../../log/append.ts';
 import { stateDir } from '../../paths.ts';
 import { classify, type Classification } from '../../restart/classify/classify.ts';
 import { contract } from '../../restart/contract.ts';
-import { liveMarkers, type GateFacts } from '../../restart/gate.ts';
+import { liveMarkers, type GateFacts, type RestartRequest } from '../../restart/gate.ts';
 import { answer, preview, type Answer, type Preview } from '../../restart/preview.ts';
 import { principalOfPeer } from '../../restart/principal.ts';
 import { clearMarkers } from '../../restart/store.ts';
@@ -145,12 +145,33 @@ async function ask(namespace: string | undefined, flags: RestartFlags): Promise<
   }
   const { answer: result, outcome } =
     supervisor === null
-      ? { answer: answer(request, await factsHere()), outcome: null }
+      ? { answer: await refusedHere(request), outcome: null }
       : await askRestart(process.env, supervisor, request, flags.wait ?? false);
   if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
   else printAnswer(result, outcome);
   if (!result.allowed) return 3;
   return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
+}
+
+/** Nobody is there who could act: what keeps it from being handed over is said, and recorded as any other refusal. */
+async function refusedHere(request: RestartRequest): Promise<Answer> {
+  const facts = await factsHere();
+  const result = answer(request, facts);
+  const log = await openLog(await logFolder(undefined), { session: null });
+  try {
+    log.append({
+      event: 'restart',
+      namespace: request.namespace.slice(0, 200),
+      actor: facts.principal.actor,
+      mode: request.mode.slice(0, 100),
+      result: 'refused',
+      reason: result.reason_code,
+      action_id: result.action_id.slice(0, 200),
+    });
+  } finally {
+    log.close();
+  }
+  return result;
 }
 
 function printPreview(shown: Preview): void {

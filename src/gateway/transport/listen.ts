@@ -100,12 +100,15 @@ function running(
     async leave() {
       wire.leaving = true;
       if (socket !== null) await acceptAll(socket);
-      for (const session of wire.sessions.all()) for (const stream of [...session.streams]) stream.close();
       for (const subscription of [...wire.subscriptions]) subscription.end();
       // A client that is about to use a connection which it kept open must not find it closed.
       const linger = performance.now() + lingerMs;
-      while (wire.open.calls > 0 || (performance.now() < linger && (await connections(servers)) > 0))
+      while (wire.open.calls > 0 || (performance.now() < linger && (await connections(servers)) > 0)) {
+        // With a stream may end what its session runs.
+        for (const session of [...wire.sessions.all()])
+          if (session.running.size === 0) for (const stream of [...session.streams]) stream.close();
         await new Promise((resolve) => setTimeout(resolve, 20));
+      }
     },
     async close(graceMs = 0) {
       release();

@@ -7,17 +7,14 @@ import path from 'node:path';
 import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
-import { liveMarkers } from '../restart/gate.ts';
-import { readNamespace, recordNamespace } from '../restart/store.ts';
-import { systemctl } from '../supervise/systemctl.ts';
 import { announceRequests } from './announce.ts';
+import { lookAt } from './aftermath/look.ts';
+import { changedLines } from './aftermath/tell.ts';
 import { armed, armingOf } from './arming.ts';
 import { Audit } from './audit.ts';
-import type { RestartSupervisor } from './control/restart-server.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
-import { Gateways } from './gateways.ts';
-import { sessionHealth } from './health.ts';
+import type { Gateways } from './gateways.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
@@ -30,6 +27,7 @@ import { createSession, listSessions, proposeName, type Session } from './sessio
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
+import { gatewaysOf, makeKnown, restarting } from './supervision.ts';
 import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
@@ -95,10 +93,18 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const token = newToken();
     const audit = new Audit(ground.snapshot.config.requests.log, session.state.name);
     teardown.push('audit', () => audit.close());
-    const gateways = supervised(session, ground, world, token, audit);
+    const gateways = gatewaysOf(session, ground, world, token, audit);
     teardown.push('gateway', () => gateways.close());
-    await known(session, world);
-    await world.step('gateway', () => gateways.start());
+    await makeKnown(session, world);
+    const gitFolders = shared.filter(({ writable }) => writable).map((folder) => folder.path);
+    const [before] = await Promise.all([
+      lookAt(ground.workspace.path, gitFolders),
+      world.step('gateway', () => gateways.start()),
+    ]);
+    teardown.push('what changed', async () => {
+      const after = await lookAt(ground.workspace.path, gitFolders);
+      for (const line of changedLines(before, after)) world.note(line);
+    });
     const injection = injected(options, world, ground, token);
     await writeFiles(session, ground, world, injection);
     const spec = specify(
@@ -174,62 +180,6 @@ async function reclaimed(world: UpWorld): Promise<void> {
   const reclaim = () => reclaimDead(world.env, (error) => world.warn(error.message));
   const dead = (await listSessions(world.env)).some(({ alive }) => !alive);
   for (const line of await (dead ? world.step('reclaim', reclaim) : reclaim())) world.note(line);
-}
-
-/** It stays known, and what is known of it counts: a marker of an earlier session of that name holds this one back. */
-async function known(session: Session, world: UpWorld): Promise<void> {
-  const { name } = session.state;
-  await recordNamespace(world.env, { name, kind: 'session' }, new Date());
-  const [marker] = liveMarkers(name, (await readNamespace(world.env, name))?.markers ?? []);
-  if (marker !== undefined)
-    world.warn(
-      `"${name}" is contaminated since ${marker.at}: until "wraptool restart reconcile ${name} --note TEXT" only rules with read_only: true run`,
-    );
-}
-
-function supervised(session: Session, ground: Ground, world: UpWorld, token: string, audit: Audit): Gateways {
-  return new Gateways({
-    session,
-    start: {
-      name: session.state.name,
-      dir: session.dir,
-      config: ground.configFile,
-      token,
-      env: world.env,
-      logFile: path.join(session.dir, 'gateway.log'),
-      main: world.main,
-    },
-    policy: ground.snapshot.config.supervisor.restart,
-    audit,
-    warn: (text) => world.warn(text),
-  });
-}
-
-function restarting(
-  session: Session,
-  { env, note }: UpWorld,
-  arming: RestartSupervisor['arming'],
-  audit: Audit,
-  gateways: Gateways,
-): RestartSupervisor {
-  const { name, id } = session.state;
-  return {
-    name,
-    sessionId: id,
-    env,
-    arming,
-    audit,
-    health: () => sessionHealth(env, session),
-    note,
-    act: async (hook, mode, server) => {
-      if (server !== null && mode === 'reload')
-        return { result: 'failed', reason: 'reload_not_possible', detail: 'a server can only be restarted' };
-      if (server !== null) return gateways.restartServer(server);
-      if (hook.kind === 'session') return gateways.restart(mode);
-      await systemctl(mode, hook.unit, env);
-      return { result: 'requested', reason: null, detail: null };
-    },
-  };
 }
 
 /** Generated files: the client's configuration for this run, and first-run state in the harness HOME. */

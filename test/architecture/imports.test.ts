@@ -27,6 +27,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'supervise/credentials.ts',
     // Whether its namespace is contaminated.
     'restart',
+    // As whom the checks inside speak.
+    'relay/preflight/types.ts',
   ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
   up: [

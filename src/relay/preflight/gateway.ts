@@ -1,6 +1,6 @@
 import { readOptions } from '../options.ts';
 import { exchange, type Message } from '../upstream.ts';
-import type { Env, Expected, Finding, Probe } from './types.ts';
+import { preflightClient, type Env, type Expected, type Finding, type Probe } from './types.ts';
 
 const version = '2025-11-25';
 const answerMs = 20_000;
@@ -52,7 +52,7 @@ async function probed(workspace: string, { tool, config }: Probe, env: Env): Pro
     served ??= answered['wraptool-config'];
     return reply;
   };
-  const clientInfo = { name: 'wraptool-probe', version: '1' };
+  const clientInfo = preflightClient;
   const hello = await ask(1, 'initialize', { protocolVersion: version, capabilities: {}, clientInfo });
   if (hello.result === undefined) return [`it refused to begin: ${JSON.stringify(hello.error)}`];
   try {

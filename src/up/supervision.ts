@@ -48,11 +48,12 @@ export function gatewaysOf(
 
 export function restarting(
   session: Session,
-  { env, note }: UpWorld,
+  world: UpWorld,
   arming: RestartSupervisor['arming'],
   audit: Audit,
   gateways: Gateways,
 ): RestartSupervisor {
+  const { env } = world;
   const { name, id } = session.state;
   return {
     name,
@@ -61,7 +62,7 @@ export function restarting(
     arming,
     audit,
     health: () => sessionHealth(env, session),
-    note,
+    note: (text) => world.note(text),
     act: async (hook, mode, server) => {
       if (server !== null && mode === 'reload')
         return { result: 'failed', reason: 'reload_not_possible', detail: 'a server can only be restarted' };

@@ -327,7 +327,10 @@ describe('restart', { concurrency: 2 }, () => {
       [code, json['result'], (json['health'] as Json)['namespace']],
       [0, 'restarted', 'life/one'],
     );
-    assert.deepEqual((await pids()).toSorted(), ['one', 'one', 'two']);
+    assert.deepEqual(
+      (await pids()).map(String).toSorted((a, b) => a.localeCompare(b)),
+      ['one', 'one', 'two'],
+    );
     assert.equal(await gatewayOf(where), before);
     const phrase = await restart(where, 'life/two', '--confirm', 'restart life/one');
     assert.equal(phrase.json['reason_code'], 'confirmation_mismatch');

@@ -87,7 +87,7 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
 }
 
 async function carryOut(
-  { health }: RestartSupervisor,
+  supervisor: RestartSupervisor,
   { namespace }: RestartRequest,
   act: () => Promise<RestartResult>,
 ): Promise<RestartOutcome> {
@@ -100,7 +100,7 @@ async function carryOut(
       error instanceof WraptoolError ? error : new WraptoolError('internal', String(error));
     done = { result: 'failed', reason: code, detail: message };
   }
-  const after = await health();
+  const after = await supervisor.health();
   if (done.result !== 'failed') return { ...done, health: { ...after, namespace } };
   const reasons = [...after.reasons, ...(done.detail === null ? [] : [done.detail])];
   return {
@@ -115,11 +115,9 @@ async function carryOut(
   };
 }
 
-async function factsFor(
-  { env, arming, note }: RestartSupervisor,
-  peer: Credentials | null,
-): Promise<GateFacts> {
-  const { namespaces, markers } = await knownNamespaces(env, note);
+async function factsFor(supervisor: RestartSupervisor, peer: Credentials | null): Promise<GateFacts> {
+  const { env, arming } = supervisor;
+  const { namespaces, markers } = await knownNamespaces(env, (text) => supervisor.note(text));
   const principal = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
   return { principal, namespaces, markers, ...arming };
 }

@@ -38,7 +38,8 @@ async function run(flags: Flags): Promise<void> {
   try {
     const { cause: ending, end } = whatEnds(flags.session !== undefined);
     const { serving, session, log } = await reloadable(start(flags, spawner));
-    const control = flags.name === undefined || session !== null ? null : await named(flags.name, serving, log);
+    const control =
+      flags.name === undefined || session !== null ? null : await named(flags.name, serving, log);
     const { config } = serving.supervised.status();
     if (flags.supervised !== undefined)
       // Announced first: an order may follow at once.

@@ -30,7 +30,13 @@ export type ServeControlOptions = {
 };
 
 /** Records the namespace and answers `restart` for it. Errors: usage; address_in_use where one of that name runs. */
-export async function openServeControl({ name, env, log, note, fault }: ServeControlOptions): Promise<Control> {
+export async function openServeControl({
+  name,
+  env,
+  log,
+  note,
+  fault,
+}: ServeControlOptions): Promise<Control> {
   checkName(name);
   const dir = sessionsDir(env);
   await assertOperatorsOwn(dir, 'state');

@@ -108,6 +108,8 @@ function flagConstraint(flag: string, exact: ExactCall): Constraint {
   const optional = exact.optional?.includes(flag) ? { value: 'optional' } : {};
   if (exact.open)
     return { ...(exact.detached?.includes(flag) ? { value: 'required' } : optional), ...repeat };
-  if (seen.length === 0) return { value: 'none', ...repeat };
-  return { ...optional, enum: [...new Set(seen)], ...repeat };
+  // Without it the call would be another one: `--dry-run` left out is the deed itself.
+  const required = { required: true };
+  if (seen.length === 0) return { value: 'none', ...repeat, ...required };
+  return { ...optional, enum: [...new Set(seen)], ...repeat, ...required };
 }

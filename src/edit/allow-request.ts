@@ -28,9 +28,10 @@ export type ExactCall = {
   readonly open?: 'flags' | 'all' | undefined;
 };
 
-// Control, bidi and zero-width characters and lone surrogates: what an approver would not see.
+// Control, bidi and zero-width characters, lone surrogates, letters that are drawn as nothing: what an approver would
+// not see.
 const hidden =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u;
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u2060-\u206F\u3164\uFFA0\u{E0000}-\u{E007F}]/u;
 
 export function checkRequest({ tool, subcommand, flags, exact }: AllowRequest): void {
   const named = [

@@ -1,12 +1,12 @@
 /** A gateway's side: it writes requests and uses of grants, and reads decisions. It can decide nothing. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { watch, type FSWatcher } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { takeClaim } from '../edit/lock.ts';
 import type { Log } from '../log/append.ts';
 import { bareId } from './ledger.ts';
-import { readLedger } from './read.ts';
+import { freshId, isRunning, readLedger } from './read.ts';
 import { isExpired, stateOf, type Capability, type Grant, type Request } from './types.ts';
 
 export type Asked = Capability & {
@@ -124,7 +124,11 @@ export function createRequestBook(options: BookOptions): RequestBook {
       return `${requestLimits.pendingPerSession} requests of this session are pending: wait until the operator has decided some`;
     if (mine().filter(({ at }) => now - at < hour).length >= requestLimits.perHour)
       return `this session has made ${requestLimits.perHour} requests within an hour: wait before making more`;
-    if (pending([...ledger.requests.values()]) >= requestLimits.pendingInAll)
+    // What sessions left behind that have ended keeps no other from asking.
+    if (
+      pending([...ledger.requests.values()].filter((request) => isRunning(ledger, request))) >=
+      requestLimits.pendingInAll
+    )
       return `${requestLimits.pendingInAll} requests are pending in all: wait until the operator has decided some`;
     return null;
   }
@@ -142,7 +146,7 @@ export function createRequestBook(options: BookOptions): RequestBook {
   }
 
   function write(asked: Asked, digest: string): string {
-    const id = `req_${randomBytes(4).toString('hex')}`;
+    const id = freshId('req', ledger.requests);
     const { tool, subcommand, flags, args, argv, call, cwd, rationale, enables, client } = asked;
     log.append({
       event: 'requested',

@@ -1,5 +1,5 @@
 /** The ledger as the log has it now. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { WraptoolError } from '../errors.ts';
 import { followKeys } from '../log/keys.ts';
@@ -50,6 +50,14 @@ async function hashOf(file: string): Promise<string | null> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
+  }
+}
+
+/** An id that none has yet: a second one of that name would take the first one's place. */
+export function freshId(kind: 'req' | 'grt', taken: ReadonlyMap<string, unknown>): string {
+  for (;;) {
+    const id = `${kind}_${randomBytes(4).toString('hex')}`;
+    if (!taken.has(id)) return id;
   }
 }
 

@@ -247,7 +247,9 @@ const written: readonly [sentence: string, wish: Omit<Wish, 'id'>, wide: boolean
     { subcommand: ['commit'], argv: ['commit', '-m', 'a message'] },
     false,
     {
-      added: ['      - { subcommand: commit, flags: [-m], flag_constraints: { -m: { enum: [a message], required: true } } }'],
+      added: [
+        '      - { subcommand: commit, flags: [-m], flag_constraints: { -m: { enum: [a message], required: true } } }',
+      ],
       runs: 'commit -m a message',
     },
   ],

@@ -71,9 +71,22 @@ export function createRequestBook(options: BookOptions): RequestBook {
   const started = Date.now();
   /** What was granted for the life of a bare gateway is not for the next one. */
   const isPast = ({ scope, at }: Grant) => scope === 'session' && at < started && bareId.test(sessionId);
+  /** When a grant ends by a clock that nobody sets: one that is put back gives no more time. */
+  const ends = new Map<string, number>();
+  const isOver = ({ id, at, expires }: Grant): boolean => {
+    if (expires === null) return false;
+    const now = performance.now();
+    const end = ends.get(id) ?? now + Math.min(expires - Date.now(), expires - at);
+    ends.set(id, end);
+    return now >= end;
+  };
   const inForce = () =>
     [...ledger.grants.values()].filter(
-      (grant) => grant.sessionId === sessionId && stateOf(grant, Date.now()) === 'live' && !isPast(grant),
+      (grant) =>
+        grant.sessionId === sessionId &&
+        stateOf(grant, Date.now()) === 'live' &&
+        !isPast(grant) &&
+        !isOver(grant),
     );
 
   async function refresh(): Promise<void> {

@@ -61,6 +61,8 @@ export function freshId(kind: 'req' | 'grt', taken: ReadonlyMap<string, unknown>
   }
 }
 
+const mostNamed = 8;
+
 /** The one whose id begins so, with or without its `req_` or `grt_`. Throws request_unknown, usage. */
 export function byPrefix<T extends { readonly id: string }>(
   all: ReadonlyMap<string, T>,
@@ -76,7 +78,9 @@ export function byPrefix<T extends { readonly id: string }>(
     throw new WraptoolError('request_unknown', `there is no ${what} "${prefix}"`, {
       hint: `"wraptool ${what}s list --all" shows all`,
     });
-  throw new WraptoolError('usage', `"${prefix}" could be ${found.map(({ id }) => id).join(', ')}`, {
+  const some = found.slice(0, mostNamed).map(({ id }) => id);
+  const rest = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : '';
+  throw new WraptoolError('usage', `"${prefix}" could be ${some.join(', ')}${rest}`, {
     hint: 'write more of it',
   });
 }

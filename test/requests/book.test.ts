@@ -1,9 +1,15 @@
 /** The gateway's side of requests: its limits, and what counts against them. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { test } from 'node:test';
+import { createRefusedCalls } from '../../src/gateway/refused.ts';
 import { openLog, type Log } from '../../src/log/append.ts';
 import { createRequestBook, requestLimits, type Asked } from '../../src/requests/book.ts';
-import { bench } from './desk-support.ts';
+import { main } from '../gateway/support.ts';
+import { until } from '../support/until.ts';
+import { bench, put } from './desk-support.ts';
+import { command } from './support.ts';
 
 const asked = (flag: string): Asked => ({
   tool: 'git',
@@ -61,7 +67,7 @@ for (const [sentence, lives, refused] of [
       sessionId: 'mine-0001',
       configFile: at.config,
       onRequest: () => undefined,
-      fault: assert.fail,
+      fault: assert.ifError,
     });
     t.after(() => {
       book.close();
@@ -70,3 +76,86 @@ for (const [sentence, lives, refused] of [
     const answer = await book.ask(asked('--force'));
     assert.equal(typeof answer === 'string', refused, JSON.stringify(answer));
   });
+
+test('a clock that is put back gives a grant no more time', async (t) => {
+  const at = bench(t);
+  const log = await openLog(at.log);
+  session(log, 'mine-0001', process.pid, 1);
+  const real = Date.now;
+  log.append({
+    event: 'granted',
+    grant: 'grt_00000001',
+    id: 'req_00010000',
+    actor: 'op',
+    session_id: 'mine-0001',
+    expires: new Date(real() + 1_000).toISOString(),
+    uses: null,
+    scope: 'for',
+    rule: { tool: 'git', subcommand: 'push', flags: ['--force'] },
+  });
+  const book = createRequestBook({
+    log,
+    sessionId: 'mine-0001',
+    configFile: at.config,
+    onRequest: () => undefined,
+    fault: assert.ifError,
+  });
+  t.after(() => {
+    book.close();
+    log.close();
+  });
+  await book.refresh();
+  assert.equal(book.grants().length, 1);
+  t.mock.method(Date, 'now', () => real() - 3_600_000);
+  assert.equal(book.grants().length, 1);
+  await until('it has ended', () => book.grants().length === 0);
+});
+
+test('a refused call that the log has scrubbed is not what a rule can be exact for', async (t) => {
+  const at = bench(t);
+  const log = await openLog(at.log);
+  const refused = (call: string, argv: string[]) =>
+    log.append({
+      event: 'decided',
+      call,
+      decision: 'deny',
+      reason: 'flag_not_allowed',
+      detail: null,
+      tool: 'git',
+      subcommand: ['push'],
+      argv,
+      cwd: null,
+      rule: null,
+      config: 'x',
+    });
+  refused(`${log.file}:7`, ['push', '--token=[redacted:TOKEN]']);
+  refused(`${log.file}:8`, ['push', '--force']);
+  log.close();
+  const find = (n: number) => createRefusedCalls(at.log, null).find(`${log.file}:${n}`);
+  assert.equal(await find(7), null);
+  assert.deepEqual((await find(8))?.argv, ['push', '--force']);
+});
+
+test('follow and tail -f wait for a log that is not there yet; a folder that is named must be', async (t) => {
+  const at = bench(t);
+  for (const args of [
+    ['requests', 'follow', '--json'],
+    ['log', 'tail', '-f', '--json'],
+  ]) {
+    const env = { PATH: '/usr/bin:/bin', HOME: at.dir, WRAPTOOL_CONFIG: at.config };
+    const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    t.after(() => child.kill('SIGKILL'));
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => (said += String(chunk)));
+    await until('the folder is there', () => existsSync(at.log));
+    assert.equal(statSync(at.log).mode & 0o777, 0o700);
+    await put(at, { id: 'req_00000001' });
+    await until('it is shown', () => said.includes('req_00000001'));
+    rmSync(at.log, { recursive: true });
+  }
+  for (const name of ['verify', 'tail', 'unused']) {
+    const { code, stderr } = await command(at, ['log', name, '--dir', `${at.dir}/typo`]);
+    assert.equal(code, 2, name);
+    assert.match(stderr, /there is no folder ".*typo"/);
+  }
+});

@@ -177,7 +177,7 @@ export class Desk {
   async #grant(
     request: Request,
     ground: Ground,
-    { wide }: ApproveOptions,
+    { wide, shown }: ApproveOptions,
     choice: Exclude<ScopeChoice, { scope: 'apply' }>,
     log: Log,
   ): Promise<Approval> {
@@ -196,6 +196,15 @@ export class Desk {
       why: request.rationale,
       verdict: change.met ? 'allow' : 'deny',
       rule: mutable(change.rule),
+    });
+    // The grant decides; this says what it was that was approved.
+    log.append({
+      event: 'approved',
+      id: request.id,
+      actor: this.#options.actor,
+      scope: choice.scope,
+      digest: shown ?? ground.snapshot.hash,
+      verdict: change.met ? 'allow' : 'deny',
     });
     const grant = byPrefix((await this.ledger()).grants, id, 'grant');
     return {

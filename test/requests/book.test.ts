@@ -5,10 +5,12 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import { createRefusedCalls } from '../../src/gateway/refused.ts';
 import { openLog, type Log } from '../../src/log/append.ts';
+import { readLog } from '../../src/log/read.ts';
+import type { LogRecord } from '../../src/log/record.ts';
 import { createRequestBook, requestLimits, type Asked } from '../../src/requests/book.ts';
 import { main } from '../gateway/support.ts';
 import { until } from '../support/until.ts';
-import { bench, put } from './desk-support.ts';
+import { bench, deskOf, put } from './desk-support.ts';
 import { command } from './support.ts';
 
 const asked = (flag: string): Asked => ({
@@ -158,4 +160,22 @@ test('follow and tail -f wait for a log that is not there yet; a folder that is 
     assert.equal(code, 2, name);
     assert.match(stderr, /there is no folder ".*typo"/);
   }
+});
+
+test('an approval by a grant is in the log as one, with the digest of what was shown', async (t) => {
+  const at = bench(t);
+  await put(at, { id: 'req_00000001' });
+  const desk = deskOf(at);
+  const { digest } = await desk.review(await desk.request('req_00000001'), false);
+  await desk.approve('req_00000001', { choice: { scope: 'once' }, wide: false, shown: digest });
+  const kept: LogRecord[] = [];
+  for await (const { record } of readLog(at.log)) kept.push(record);
+  assert.deepEqual(
+    kept.map(({ event }) => event),
+    ['requested', 'granted', 'approved'],
+  );
+  const [, granted, approved] = kept;
+  assert.ok(granted?.event === 'granted' && approved?.event === 'approved');
+  assert.deepEqual([approved.scope, approved.digest, approved.verdict], ['once', digest, 'allow']);
+  assert.equal((await desk.request('req_00000001')).decision?.grant, granted.grant);
 });

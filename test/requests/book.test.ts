@@ -1,7 +1,7 @@
 /** The gateway's side of requests: its limits, and what counts against them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createRefusedCalls } from '../../src/gateway/refused.ts';
 import { openLog, type Log } from '../../src/log/append.ts';
@@ -178,4 +178,38 @@ test('an approval by a grant is in the log as one, with the digest of what was s
   assert.ok(granted?.event === 'granted' && approved?.event === 'approved');
   assert.deepEqual([approved.scope, approved.digest, approved.verdict], ['once', digest, 'allow']);
   assert.equal((await desk.request('req_00000001')).decision?.grant, granted.grant);
+});
+
+test('a past of calls that take long to judge keeps no operator waiting', async (t) => {
+  const at = bench(t);
+  const slow = "{ pattern: '[a-z]*[a-z]*[a-z]*[0-9]' }";
+  writeFileSync(at.config, readFileSync(at.config, 'utf8').replace("{ pattern: '[a-z]+' }", slow));
+  const log = await openLog(at.log);
+  for (let count = 0; count < 1_800; count++)
+    log.append({
+      event: 'decided',
+      call: 'a:1',
+      decision: 'deny',
+      reason: 'arg_not_allowed',
+      detail: null,
+      tool: 'git',
+      subcommand: ['push'],
+      argv: [
+        'push',
+        'origin',
+        `${'a'.repeat(4_000)}${count.toString(36).replace(/\d/g, (digit) => 'qrstuvwxyz'[Number(digit)] ?? '')}.`,
+      ],
+      cwd: null,
+      rule: null,
+      config: 'x',
+    });
+  log.close();
+  await put(at, { id: 'req_00000001' });
+  const desk = deskOf(at);
+  const request = await desk.request('req_00000001');
+  const before = performance.now();
+  const { past } = await desk.review(request, false);
+  t.diagnostic(`${past.looked} calls in ${Math.round(performance.now() - before)} ms`);
+  assert.ok(past.looked > 0);
+  assert.ok(performance.now() - before < 2_500);
 });

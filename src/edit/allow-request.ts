@@ -31,7 +31,7 @@ export type ExactCall = {
 // Control, bidi and zero-width characters, lone surrogates, letters that are drawn as nothing: what an approver would
 // not see.
 const hidden =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u2060-\u206F\u3164\uFFA0\u{E0000}-\u{E007F}]/u;
+  /[\u034F\u17B4\u17B5\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u2060-\u206F\u3164\uFFA0\u{E0000}-\u{E007F}]/u;
 
 export function checkRequest({ tool, subcommand, flags, exact }: AllowRequest): void {
   const named = [

@@ -214,6 +214,12 @@ const refused: readonly {
     expected: { code: 'request_malformed', why: 'a flag holds a control character' },
   },
   {
+    name: 'a flag with a letter that is drawn as nothing',
+    request: { flags: ['--force\u3164'] },
+    before: head,
+    expected: { code: 'request_malformed', why: 'a flag holds a control character' },
+  },
+  {
     name: 'a flag with a value',
     request: { flags: ['--format=json'] },
     before: head,

@@ -6,20 +6,28 @@ import { openLog } from '../../log/append.ts';
 import { stateDir } from '../../paths.ts';
 import { classify, type Classification } from '../../restart/classify/classify.ts';
 import { contract } from '../../restart/contract.ts';
-import { liveMarkers, type GateFacts } from '../../restart/gate.ts';
+import { liveMarkers, type GateFacts, type RestartRequest } from '../../restart/gate.ts';
 import { answer, preview, type Answer, type Preview } from '../../restart/preview.ts';
 import { principalOfPeer } from '../../restart/principal.ts';
 import { clearMarkers } from '../../restart/store.ts';
 import { escapeHostile } from '../hostile.ts';
-import { knownNamespaces } from '../restart-namespaces.ts';
-import { printJson, printLine } from '../voice.ts';
+import { askPreview, askRestart } from '../../up/control/restart-client.ts';
+import type { RestartOutcome } from '../../up/control/restart-server.ts';
+import { knownNamespaces, supervisorOf } from '../../up/namespaces.ts';
+import { note as remark, printJson, printLine } from '../voice.ts';
 
 /** Of this process; 0 where the system has none. */
 function ownUid(): number {
   return process.geteuid?.() ?? 0;
 }
 
-type RestartFlags = { mode: string; preview?: boolean; confirm?: string; json?: boolean };
+type RestartFlags = {
+  mode: string;
+  preview?: boolean;
+  confirm?: string;
+  wait?: boolean;
+  json?: boolean;
+};
 
 export function register(program: Command): void {
   const restart = program
@@ -30,6 +38,7 @@ export function register(program: Command): void {
     .option('--mode <mode>', 'restart or reload', 'restart')
     .option('--preview', 'say what it would need and do; nothing is done')
     .option('--confirm <phrase>', 'the phrase that the preview gives')
+    .option('--wait', 'wait until it is done, and end with 0 only if the gateway is clean then')
     .option('--json', 'as JSON')
     .action(async (namespace: string | undefined, flags: RestartFlags) => {
       process.exitCode = await ask(namespace, flags);
@@ -73,7 +82,7 @@ async function classifyCommand(
   command: string,
   { pid, json }: { pid: number[]; json?: boolean },
 ): Promise<0 | 3> {
-  const { namespaces, pids } = await knownNamespaces(process.env);
+  const { namespaces, pids } = await knownNamespaces(process.env, remark);
   const names = namespaces.filter(({ kind }) => kind !== 'server').map(({ name }) => name);
   const result = classify(command, { pids: new Set([...pids, ...pid]), names });
   if (json === true) printJson(result);
@@ -92,7 +101,7 @@ function printClassification(result: Classification): void {
 }
 
 async function showPolicy({ json }: { json?: boolean }): Promise<void> {
-  const rules = contract((await knownNamespaces(process.env)).namespaces);
+  const rules = contract((await knownNamespaces(process.env, remark)).namespaces);
   if (json === true) return printJson(rules);
   const { actions, modes, known_namespaces, ...rest } = rules;
   printLine(`modes: ${modes.join(', ')}`);
@@ -106,7 +115,7 @@ async function showPolicy({ json }: { json?: boolean }): Promise<void> {
  * environment: this process's own count for nothing.
  */
 async function factsHere(): Promise<GateFacts> {
-  const { namespaces, markers } = await knownNamespaces(process.env);
+  const { namespaces, markers } = await knownNamespaces(process.env, remark);
   const uid = ownUid();
   return {
     principal: principalOfPeer(uid, uid),
@@ -117,24 +126,52 @@ async function factsHere(): Promise<GateFacts> {
   };
 }
 
-/** Exit code: 0 for a preview, 3 for a refusal. */
-async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 3> {
+/** Exit code: 0 for a preview and what was handed over, 3 for a refusal; with --wait 1 where it is not clean afterwards. */
+async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 1 | 3> {
   if (namespace === undefined)
     throw new WraptoolError('usage', 'a namespace is missing', {
       hint: 'wraptool restart policy lists what can be restarted',
     });
-  const facts = await factsHere();
   const request = { namespace, mode: flags.mode, confirm: flags.confirm ?? null };
+  const supervisor = await supervisorOf(process.env, namespace);
   if (flags.preview === true) {
-    const shown = preview(request, facts);
+    const shown =
+      supervisor === null
+        ? preview(request, await factsHere())
+        : await askPreview(process.env, supervisor, request);
     if (flags.json === true) printJson(shown);
     else printPreview(shown);
     return 0;
   }
+  const { answer: result, outcome } =
+    supervisor === null
+      ? { answer: await refusedHere(request), outcome: null }
+      : await askRestart(process.env, supervisor, request, flags.wait ?? false);
+  if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
+  else printAnswer(result, outcome);
+  if (!result.allowed) return 3;
+  return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
+}
+
+/** Nobody is there who could act: what keeps it from being handed over is said, and recorded as any other refusal. */
+async function refusedHere(request: RestartRequest): Promise<Answer> {
+  const facts = await factsHere();
   const result = answer(request, facts);
-  if (flags.json === true) printJson(result);
-  else printAnswer(result);
-  return 3;
+  const log = await openLog(await logFolder(undefined), { session: null });
+  try {
+    log.append({
+      event: 'restart',
+      namespace: request.namespace.slice(0, 200),
+      actor: facts.principal.actor,
+      mode: request.mode.slice(0, 100),
+      result: 'refused',
+      reason: result.reason_code,
+      action_id: result.action_id.slice(0, 200),
+    });
+  } finally {
+    log.close();
+  }
+  return result;
 }
 
 function printPreview(shown: Preview): void {
@@ -147,9 +184,20 @@ function printPreview(shown: Preview): void {
   printLine(`restart hook: ${shown.restart_hook.configured ? 'configured' : 'none'}`);
 }
 
-function printAnswer({ reason_code, detail, next_action }: Answer): void {
-  printLine(`refused: ${reason_code}: ${escapeHostile(detail)}`);
-  printLine(`next: ${escapeHostile(next_action)}`);
+function printAnswer(
+  { allowed, reason_code, detail, next_action }: Answer,
+  outcome: RestartOutcome | null,
+): void {
+  if (!allowed) {
+    printLine(`refused: ${reason_code}: ${escapeHostile(detail)}`);
+    printLine(`next: ${escapeHostile(next_action)}`);
+  } else if (outcome === null)
+    printLine('handed over to the supervisor; "wraptool inspect" tells how it went');
+  else {
+    const { result, detail: why, health } = outcome;
+    printLine(`${result}${why === null ? '' : `: ${escapeHostile(why)}`}`);
+    printLine(escapeHostile([`health: ${health.status}`, ...health.reasons].join('; ')));
+  }
 }
 
 type ReconcileFlags = { note: string; config?: string; dryRun?: boolean; json?: boolean };
@@ -159,7 +207,7 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
     throw new WraptoolError('usage', '--note takes a text of 1 to 2000 characters', {
       hint: 'say what happened',
     });
-  const { namespaces, markers } = await knownNamespaces(process.env);
+  const { namespaces, markers } = await knownNamespaces(process.env, remark);
   if (!namespaces.some((one) => one.name === name))
     throw new WraptoolError('namespace_unknown', `"${name}" is no live or recorded namespace`, {
       hint: 'wraptool restart policy lists them',

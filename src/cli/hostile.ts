@@ -1,7 +1,8 @@
 /** The one renderer of whatever an agent wrote: hidden characters are shown, never obeyed. */
 
-// Controls, bidi and zero-width formatting, line separators, surrogates, private use and unassigned.
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}]/gu;
+// Controls, bidi and zero-width formatting, separators but the space, surrogates, private use and unassigned; letters and
+// marks that are drawn as nothing (fillers, variation selectors), and the empty braille cell.
+const hidden = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Co}\p{Cs}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Text with each hidden character as `\u{HEX}` (newline `\n`, tab `\t`), so that it stays on its line. */
 export function escapeHostile(text: string): string {
@@ -20,7 +21,19 @@ export function escapeJson(line: string): string {
   );
 }
 
-/** argv as a list, each word in quotes, hidden characters escaped: `["git", "push"]`. */
+/** argv as a list, each word in quotes, hidden characters escaped: `["git", "push"]`. No two lists look the same. */
 export function renderArgv(argv: readonly string[]): string {
-  return `[${argv.map((word) => `"${escapeHostile(word).replaceAll('"', '\\"')}"`).join(', ')}]`;
+  // The backslash too: a word that only looks like an escape is not one.
+  return `[${argv.map((word) => `"${escapeHostile(word.replace(/["\\]/g, '\\$&'))}"`).join(', ')}]`;
+}
+
+/** Each word that could be taken for another one, with all that is not ASCII escaped: mixed scripts, variants of letters. */
+export function lookAlikes(argv: readonly string[]): string[] {
+  const doubtful = argv.filter((word) => {
+    const foreign = /(?!\p{Script=Latin})\p{L}/u.test(word);
+    return (foreign && /\p{Script=Latin}/u.test(word)) || word.normalize('NFKC') !== word;
+  });
+  return [...new Set(doubtful)].map((word) =>
+    word.replace(/[^ -~]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`),
+  );
 }

@@ -44,9 +44,19 @@ export async function openDesk({ config }: Where): Promise<{ desk: Desk; dir: st
 
 /** Who decides: the user that runs this, and by sudo who that is. */
 function actor(): string {
-  const { username } = os.userInfo();
+  const username = userName();
   const before = process.env['SUDO_USER'];
   return before === undefined || before === username ? username : `${username} (${before})`;
+}
+
+function userName(): string {
+  try {
+    return os.userInfo().username;
+  } catch (error) {
+    // A user id without a name, as in many containers.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SYSTEM_ERROR') return `uid ${process.getuid?.()}`;
+    throw error;
+  }
 }
 
 /** The scope that was asked for; null where none was. Throws usage. */

@@ -1,7 +1,7 @@
 /** The one renderer of requests and grants. Whatever an agent wrote is escaped, and argv is a list. */
 import type { Review } from '../requests/review.ts';
 import { isExpired, stateOf, type Grant, type Request } from '../requests/types.ts';
-import { escapeHostile, renderArgv } from './hostile.ts';
+import { escapeHostile, lookAlikes, renderArgv } from './hostile.ts';
 import { table } from './voice.ts';
 
 /** `pending`, `approved`, `denied`; `expired` for one that nobody waits for any more. */
@@ -89,6 +89,10 @@ export function reviewText(review: Review, now: number): string {
         : `none: ${escapeHostile(review.binary.problem)}`,
     ],
     ...(review.runs === null ? [] : [['would run', renderArgv(review.runs)] as [string, string]]),
+    ...lookAlikes(review.call).map((word): [string, string] => [
+      'beware',
+      `a word of it is no plain text: "${word}"`,
+    ]),
     ['why', escapeHostile(request.rationale)],
     ...(request.enables === null ? [] : [['enables', escapeHostile(request.enables)] as [string, string]]),
     ...decisionLines(request),

@@ -28,9 +28,10 @@ export type ExactCall = {
   readonly open?: 'flags' | 'all' | undefined;
 };
 
-// Control, bidi and zero-width characters and lone surrogates: what an approver would not see.
+// Control, bidi and zero-width characters, lone surrogates, letters that are drawn as nothing: what an approver would
+// not see.
 const hidden =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u;
+  /[\u034F\u17B4\u17B5\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\u115F\u1160\u2060-\u206F\u3164\uFFA0\u{E0000}-\u{E007F}]/u;
 
 export function checkRequest({ tool, subcommand, flags, exact }: AllowRequest): void {
   const named = [
@@ -108,6 +109,8 @@ function flagConstraint(flag: string, exact: ExactCall): Constraint {
   const optional = exact.optional?.includes(flag) ? { value: 'optional' } : {};
   if (exact.open)
     return { ...(exact.detached?.includes(flag) ? { value: 'required' } : optional), ...repeat };
-  if (seen.length === 0) return { value: 'none', ...repeat };
-  return { ...optional, enum: [...new Set(seen)], ...repeat };
+  // Without it the call would be another one: `--dry-run` left out is the deed itself.
+  const required = { required: true };
+  if (seen.length === 0) return { value: 'none', ...repeat, ...required };
+  return { ...optional, enum: [...new Set(seen)], ...repeat, ...required };
 }

@@ -99,8 +99,18 @@ function expectedData(tool: PolicyTool, request: AllowRequest, { rule, flags }: 
 }
 
 function notesFor({ flags, exact }: AllowRequest): string[] {
-  if ((exact !== undefined && !exact.open) || flags.length === 0) return [];
+  if (exact !== undefined && !exact.open) return wider(exact);
+  if (flags.length === 0) return [];
   return [
     `${flags.join(', ')}: allowed with any value and without one, tighten them by hand with flag_constraints`,
+  ];
+}
+
+/** What no rule can say as narrowly as the call did. */
+function wider({ optional = [], repeat = [], end = false }: NonNullable<AllowRequest['exact']>): string[] {
+  return [
+    ...(optional.length === 0 ? [] : [`${optional.join(', ')}: allowed without its value, too`]),
+    ...(repeat.length === 0 ? [] : [`${repeat.join(', ')}: allowed once or often, with any of its values`]),
+    ...(end ? ['"--": allowed with it and without'] : []),
   ];
 }

@@ -74,7 +74,8 @@ export function logDecided(
     reason: denied?.reason ?? null,
     detail: denied && scrub(denied.detail.slice(0, 4096)),
     tool: scrub(decision.tool.slice(0, 256)),
-    subcommand: decision.subcommand.map(scrub),
+    // Where it is none that a rule has, its last word is the agent's.
+    subcommand: decision.subcommand.map((word) => scrub(word.slice(0, 256 + reach)).slice(0, 256)),
     ...bounded(decision.argv, scrub, denied ? little : whole),
     cwd: facts.cwd,
     rule: decision.rule && {

@@ -50,7 +50,9 @@ async function readRefused(
   for await (const { line } of linesOf(pathOf(dir, file))) {
     const record = line.includes(mark) ? parseRecord(line) : null;
     if (record?.event !== 'decided' || record.session !== session) continue;
-    if (record.argv === null || record.argv_cut) return null;
+    // A word that was scrubbed is not the one that was sent.
+    if (record.argv === null || record.argv_cut || record.argv.some((word) => word.includes('[redacted:')))
+      return null;
     return { tool: record.tool, argv: record.argv, cwd: record.cwd };
   }
   return null;

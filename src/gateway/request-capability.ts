@@ -132,7 +132,7 @@ async function complete({ active, refused }: RequestStages, asked: Wish): Promis
     call !== null &&
     call.tool === asked.tool &&
     exactRule(active().snapshot.policy, asked.tool, asked.subcommand, call.argv) !== null;
-  return { ...asked, argv: fits ? call.argv : null, cwd: call?.cwd ?? null };
+  return { ...asked, argv: fits ? call.argv : null, cwd: fits ? call.cwd : null };
 }
 
 /** The request when it is decided, or as it is after `ms`, or when the client gives up. */

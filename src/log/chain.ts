@@ -1,4 +1,5 @@
 /** Hash chain within one file: each record carries the hash of the one before it, the first one that of the file's name. */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -30,22 +31,23 @@ export type FileReport = {
   readonly problems: readonly Problem[];
 };
 
-/** Complete lines of a file; the last item is what follows the last newline, empty where nothing was torn. */
+/** Complete lines of a file, as text and as bytes; the last item is what follows the last newline, empty where nothing was torn. */
 export async function* linesOf(
   path: string,
   start = 0,
-): AsyncGenerator<{ line: string; bytes: number; complete: boolean }> {
+): AsyncGenerator<{ line: string; data: Buffer; bytes: number; complete: boolean }> {
   let rest = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { start })) {
-    let data = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
-    for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10)) {
-      yield { line: data.toString('utf8', 0, end), bytes: end + 1, complete: true };
-      data = data.subarray(end + 1);
+    let left = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+    for (let end = left.indexOf(10); end >= 0; end = left.indexOf(10)) {
+      const data = left.subarray(0, end);
+      yield { line: data.toString('utf8'), data, bytes: end + 1, complete: true };
+      left = left.subarray(end + 1);
     }
-    rest = Buffer.from(data);
+    rest = Buffer.from(left);
     if (rest.length > maxLineBytes) break;
   }
-  if (rest.length > 0) yield { line: rest.toString('utf8'), bytes: rest.length, complete: false };
+  if (rest.length > 0) yield { line: rest.toString('utf8'), data: rest, bytes: rest.length, complete: false };
 }
 
 /** That a file had a record of this number and hash, as another file says. */
@@ -64,13 +66,16 @@ export async function verifyFile(
   let torn = false;
   let offset = 0;
   let back: number | null = null;
-  for await (const { line, bytes, complete } of linesOf(path)) {
+  for await (const { line, data, bytes, complete } of linesOf(path)) {
     number += 1;
     if (!complete) {
       torn = true;
       break;
     }
-    const problem = judge(line, records + 1, prev, back);
+    // Bytes that are no text read as a character that may have stood there: the hash would not tell.
+    const problem = isUtf8(data)
+      ? judge(line, records + 1, prev, back)
+      : 'the record was changed: it is not UTF-8';
     if (typeof problem === 'string') {
       problems.push({ file, line: number, problem });
       // What follows a broken link cannot be placed: one problem says so.

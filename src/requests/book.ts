@@ -1,12 +1,12 @@
 /** A gateway's side: it writes requests and uses of grants, and reads decisions. It can decide nothing. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { watch, type FSWatcher } from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { takeClaim } from '../edit/lock.ts';
 import type { Log } from '../log/append.ts';
 import { bareId } from './ledger.ts';
-import { readLedger } from './read.ts';
+import { freshId, isRunning, readLedger } from './read.ts';
 import { isExpired, stateOf, type Capability, type Grant, type Request } from './types.ts';
 
 export type Asked = Capability & {
@@ -71,9 +71,22 @@ export function createRequestBook(options: BookOptions): RequestBook {
   const started = Date.now();
   /** What was granted for the life of a bare gateway is not for the next one. */
   const isPast = ({ scope, at }: Grant) => scope === 'session' && at < started && bareId.test(sessionId);
+  /** When a grant ends by a clock that nobody sets: one that is put back gives no more time. */
+  const ends = new Map<string, number>();
+  const isOver = ({ id, at, expires }: Grant): boolean => {
+    if (expires === null) return false;
+    const now = performance.now();
+    const end = ends.get(id) ?? now + Math.min(expires - Date.now(), expires - at);
+    ends.set(id, end);
+    return now >= end;
+  };
   const inForce = () =>
     [...ledger.grants.values()].filter(
-      (grant) => grant.sessionId === sessionId && stateOf(grant, Date.now()) === 'live' && !isPast(grant),
+      (grant) =>
+        grant.sessionId === sessionId &&
+        stateOf(grant, Date.now()) === 'live' &&
+        !isPast(grant) &&
+        !isOver(grant),
     );
 
   async function refresh(): Promise<void> {
@@ -124,7 +137,11 @@ export function createRequestBook(options: BookOptions): RequestBook {
       return `${requestLimits.pendingPerSession} requests of this session are pending: wait until the operator has decided some`;
     if (mine().filter(({ at }) => now - at < hour).length >= requestLimits.perHour)
       return `this session has made ${requestLimits.perHour} requests within an hour: wait before making more`;
-    if (pending([...ledger.requests.values()]) >= requestLimits.pendingInAll)
+    // What sessions left behind that have ended keeps no other from asking.
+    if (
+      pending([...ledger.requests.values()].filter((request) => isRunning(ledger, request))) >=
+      requestLimits.pendingInAll
+    )
       return `${requestLimits.pendingInAll} requests are pending in all: wait until the operator has decided some`;
     return null;
   }
@@ -142,7 +159,7 @@ export function createRequestBook(options: BookOptions): RequestBook {
   }
 
   function write(asked: Asked, digest: string): string {
-    const id = `req_${randomBytes(4).toString('hex')}`;
+    const id = freshId('req', ledger.requests);
     const { tool, subcommand, flags, args, argv, call, cwd, rationale, enables, client } = asked;
     log.append({
       event: 'requested',

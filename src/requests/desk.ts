@@ -2,7 +2,7 @@
  * Where an operator decides. One decision at a time, whatever process it is made in; each is checked against the log
  * as it is then, bound to what was shown, and on disk before it is acknowledged. Nothing of this is reachable by MCP.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { evaluate } from '../policy/evaluate.ts';
 import type { Decision } from '../policy/types.ts';
 import { callOf, isMet, noChangeError, planChange, type Change, type Ground } from './change.ts';
 import type { Ledger } from './ledger.ts';
-import { byPrefix, isRunning, readLedger, type LedgerReader } from './read.ts';
+import { byPrefix, freshId, isRunning, readLedger, type LedgerReader } from './read.ts';
 import { review, type Review } from './review.ts';
 import { stateOf, type Grant, type GrantScope, type Request } from './types.ts';
 
@@ -177,12 +177,12 @@ export class Desk {
   async #grant(
     request: Request,
     ground: Ground,
-    { wide }: ApproveOptions,
+    { wide, shown }: ApproveOptions,
     choice: Exclude<ScopeChoice, { scope: 'apply' }>,
     log: Log,
   ): Promise<Approval> {
     const change = must(planChange(ground, request, wide), ground);
-    const id = `grt_${randomBytes(4).toString('hex')}`;
+    const id = freshId('grt', (await this.ledger()).grants);
     const expires = choice.scope === 'for' ? new Date(Date.now() + choice.ms).toISOString() : null;
     log.append({
       event: 'granted',
@@ -196,6 +196,15 @@ export class Desk {
       why: request.rationale,
       verdict: change.met ? 'allow' : 'deny',
       rule: mutable(change.rule),
+    });
+    // The grant decides; this says what it was that was approved.
+    log.append({
+      event: 'approved',
+      id: request.id,
+      actor: this.#options.actor,
+      scope: choice.scope,
+      digest: shown ?? ground.snapshot.hash,
+      verdict: change.met ? 'allow' : 'deny',
     });
     const grant = byPrefix((await this.ledger()).grants, id, 'grant');
     return {

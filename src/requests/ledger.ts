@@ -54,7 +54,8 @@ export class Ledger {
   #take(record: LogRecord): boolean {
     switch (record.event) {
       case 'requested':
-        this.#requests.set(record.id, requested(record));
+        // The first of an id stands: what was shown under it is not replaced.
+        if (!this.#requests.has(record.id)) this.#requests.set(record.id, requested(record));
         return true;
       case 'approved':
         return this.#approve(record);

@@ -1,5 +1,5 @@
 /** The ledger as the log has it now. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { WraptoolError } from '../errors.ts';
 import { followKeys } from '../log/keys.ts';
@@ -53,6 +53,16 @@ async function hashOf(file: string): Promise<string | null> {
   }
 }
 
+/** An id that none has yet: a second one of that name would take the first one's place. */
+export function freshId(kind: 'req' | 'grt', taken: ReadonlyMap<string, unknown>): string {
+  for (;;) {
+    const id = `${kind}_${randomBytes(4).toString('hex')}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+const mostNamed = 8;
+
 /** The one whose id begins so, with or without its `req_` or `grt_`. Throws request_unknown, usage. */
 export function byPrefix<T extends { readonly id: string }>(
   all: ReadonlyMap<string, T>,
@@ -68,7 +78,9 @@ export function byPrefix<T extends { readonly id: string }>(
     throw new WraptoolError('request_unknown', `there is no ${what} "${prefix}"`, {
       hint: `"wraptool ${what}s list --all" shows all`,
     });
-  throw new WraptoolError('usage', `"${prefix}" could be ${found.map(({ id }) => id).join(', ')}`, {
+  const some = found.slice(0, mostNamed).map(({ id }) => id);
+  const rest = found.length > mostNamed ? ` and ${found.length - mostNamed} more` : '';
+  throw new WraptoolError('usage', `"${prefix}" could be ${some.join(', ')}${rest}`, {
     hint: 'write more of it',
   });
 }

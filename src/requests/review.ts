@@ -29,6 +29,8 @@ export type Review = {
 /** How much of the log is looked at for past calls. */
 const pastBytes = 8 * 1024 * 1024;
 const mostPast = 10;
+/** What an agent was refused is of its making: no past of it may keep the operator waiting. */
+const pastMs = 1_000;
 
 /** Throws what reading the log throws. */
 export async function review(request: Request, ground: Ground, dir: string, wide: boolean): Promise<Review> {
@@ -88,13 +90,19 @@ async function pastCalls(dir: string, tool: string, now: Policy, then: Policy): 
     (line) => line.includes('"decision":"deny"') && line.includes(mark),
   );
   const calls = new Map<string, readonly string[]>();
+  const judged = new Set<string>();
+  const end = performance.now() + pastMs;
   let looked = 0;
   for (const { record } of refused) {
+    if (performance.now() > end) break;
     if (record.event !== 'decided' || record.argv === null || record.argv_cut) continue;
     looked += 1;
     const call = { tool, argv: record.argv };
-    if (record.tool !== tool || evaluate(now, call).decision === 'allow') continue;
-    if (evaluate(then, call).decision === 'allow') calls.set(JSON.stringify(call.argv), [tool, ...call.argv]);
+    const key = JSON.stringify(call.argv);
+    if (record.tool !== tool || judged.has(key)) continue;
+    judged.add(key);
+    if (evaluate(now, call).decision === 'allow') continue;
+    if (evaluate(then, call).decision === 'allow') calls.set(key, [tool, ...call.argv]);
   }
   return { looked, calls: [...calls.values()].slice(0, mostPast) };
 }

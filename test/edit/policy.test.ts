@@ -154,7 +154,7 @@ void describe('a rule from a refused call is exactly as wide as that call', () =
   const allow = '    allow:\n      - subcommand: push\n        flags: [--tags]\n';
   const rule =
     '      - subcommand: push\n        flags: [--force, -o]\n' +
-    '        flag_constraints: { --force: { value: none }, -o: { enum: [it\'s, "a, b"] } }\n' +
+    '        flag_constraints: { --force: { value: none, required: true }, -o: { enum: [it\'s, "a, b"], required: true } }\n' +
     '        args: [{ enum: [origin] }, { enum: [main] }]\n';
   void test('a rule of its own is added, loads, and is not added twice', () => {
     const once = addAllowRule(head + allow, request, { validate }) as Edited;
@@ -210,6 +210,12 @@ const refused: readonly {
   {
     name: 'a character that turns the line around',
     request: { flags: ['--a\u202Eb'] },
+    before: head,
+    expected: { code: 'request_malformed', why: 'a flag holds a control character' },
+  },
+  {
+    name: 'a flag with a letter that is drawn as nothing',
+    request: { flags: ['--force\u3164'] },
     before: head,
     expected: { code: 'request_malformed', why: 'a flag holds a control character' },
   },

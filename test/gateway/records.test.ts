@@ -34,6 +34,21 @@ test('a refused call leaves the beginning of its argv, how much there was, and t
   }
 });
 
+test('a subcommand that there is none of is kept by its beginning', async (t) => {
+  const it = world(t, (text) =>
+    text.replace(
+      '  nothing:\n',
+      '  sub: { binary: /usr/bin/true, guard: none, allow: [{ subcommand: a }] }\n  nothing:\n',
+    ),
+  );
+  const client = await connect(t, (await it.serve()).ready.url ?? '', it.src);
+  const before = sizeOf(it.log);
+  const argv = ['\u0001'.repeat(30_000)];
+  assert.equal((await call(client, 'wraptool_run', { tool: 'sub', argv })).isError, true);
+  // Six bytes for each such character in JSON: 4,096 of them in two records, and no more than 256 beside.
+  assert.ok(sizeOf(it.log) - before < 56_000, `${sizeOf(it.log) - before} bytes`);
+});
+
 test('a call that runs is in the log whole', async (t) => {
   const it = world(t);
   const client = await connect(t, (await it.serve()).ready.url ?? '', it.src);

@@ -306,3 +306,17 @@ test('verify finds a file missing in the middle, and takes pruning from the fron
   fs.rmSync(fileOf(dir, first));
   assert.deepEqual(await problemsOf(dir), []);
 });
+
+test('verify finds bytes that only read as what stood there', async (t) => {
+  const dir = folder(t);
+  const log = await openLog(dir);
+  log.append(received('\uFFFD'));
+  log.append(received('b'));
+  log.close();
+  const file = fileOf(dir, log.file);
+  const bytes = fs.readFileSync(file);
+  const at = bytes.indexOf(Buffer.from('\uFFFD'));
+  fs.writeFileSync(file, Buffer.concat([bytes.subarray(0, at + 2), bytes.subarray(at + 3)]));
+  const [report] = await verifyLog(dir);
+  assert.match(report?.problems[0]?.problem ?? '', /not UTF-8/);
+});

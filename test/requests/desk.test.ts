@@ -226,7 +226,7 @@ const written: readonly [sentence: string, wish: Omit<Wish, 'id'>, wide: boolean
     false,
     {
       added: [
-        '      - { subcommand: push, flags: [--force], flag_constraints: { --force: { value: none } }, args: [{ enum: [origin] }, { enum: [main] }] }',
+        '      - { subcommand: push, flags: [--force], flag_constraints: { --force: { value: none, required: true } }, args: [{ enum: [origin] }, { enum: [main] }] }',
       ],
       runs: 'push --force origin main',
     },
@@ -237,7 +237,7 @@ const written: readonly [sentence: string, wish: Omit<Wish, 'id'>, wide: boolean
     false,
     {
       added: [
-        '      - { subcommand: push, flags: [--push-option, -u], flag_constraints: { --push-option: { enum: [a, b], repeat: true }, -u: { value: none } }, args: [{ enum: [origin] }, { enum: [main] }] }',
+        '      - { subcommand: push, flags: [--push-option, -u], flag_constraints: { --push-option: { enum: [a, b], repeat: true, required: true }, -u: { value: none, required: true } }, args: [{ enum: [origin] }, { enum: [main] }] }',
       ],
       runs: 'push --push-option=a --push-option=b -u origin main',
     },
@@ -247,7 +247,9 @@ const written: readonly [sentence: string, wish: Omit<Wish, 'id'>, wide: boolean
     { subcommand: ['commit'], argv: ['commit', '-m', 'a message'] },
     false,
     {
-      added: ['      - { subcommand: commit, flags: [-m], flag_constraints: { -m: { enum: [a message] } } }'],
+      added: [
+        '      - { subcommand: commit, flags: [-m], flag_constraints: { -m: { enum: [a message], required: true } } }',
+      ],
       runs: 'commit -m a message',
     },
   ],
@@ -257,7 +259,7 @@ const written: readonly [sentence: string, wish: Omit<Wish, 'id'>, wide: boolean
     false,
     {
       added: [
-        '      - { subcommand: status, flags: [-s, -b], flag_constraints: { -s: { value: none }, -b: { value: none } } }',
+        '      - { subcommand: status, flags: [-s, -b], flag_constraints: { -s: { value: none, required: true }, -b: { value: none, required: true } } }',
       ],
       runs: 'status -s -b',
     },

@@ -97,6 +97,43 @@ void describe('reads', () => {
     test(sentence, () => assert.deepEqual(exactRule(git.snapshot.policy, tool, path, argv), rule));
 });
 
+test('a flag of the call that is left out makes another call: what was approved as a rehearsal is not the deed', () => {
+  for (const [argv, less] of [
+    [
+      ['push', '--dry-run', 'origin', 'main'],
+      ['push', 'origin', 'main'],
+    ],
+    [
+      ['push', '--push-option=ci.skip', 'origin'],
+      ['push', 'origin'],
+    ],
+    [['-x'], []],
+  ] as const) {
+    const subcommand = argv[0] === 'push' ? ['push'] : [];
+    const asked = { tool: 'own', subcommand, flags: [], args: null, argv };
+    const change = planChange(git, asked, false);
+    assert.ok(change.ok && change.met);
+    assert.equal(evaluate(change.policy, { tool: 'own', argv }).decision, 'allow');
+    const decision = evaluate(change.policy, { tool: 'own', argv: less });
+    assert.equal(decision.decision === 'deny' && decision.reason, 'flag_required', less.join(' '));
+  }
+});
+
+test('what a rule cannot say as narrowly as the call is said to whoever approves it', () => {
+  const asked = { tool: 'git', subcommand: ['log'], flags: [], args: null };
+  const change = planChange(
+    git,
+    { ...asked, argv: ['log', '--color=always', '-n3', '-n4', '--', 'a'] },
+    false,
+  );
+  assert.ok(change.ok);
+  assert.deepEqual(change.edited.notes, [
+    '--color: allowed without its value, too',
+    '-n: allowed once or often, with any of its values',
+    '"--": allowed with it and without',
+  ]);
+});
+
 test('whatever the call, the rule allows it in the form that runs, and refuses it with one word changed or more', () => {
   const word = fc.constantFrom('main', 'a b', 'x=1', "it's", '#5', '007', 'on', '~', 'é', '{a}', '*');
   const flag = fc.constantFrom(
@@ -125,6 +162,9 @@ test('whatever the call, the rule allows it in the form that runs, and refuses i
       const changed = { tool: 'git', argv: call.argv.with(1 + (at % Math.max(1, rest.length)), 'changed') };
       if (rest.length > 0 && rest[at % rest.length]?.startsWith('-') === false)
         assert.equal(evaluate(change.policy, changed).decision, 'deny');
+      const bare = { tool: 'git', argv: call.argv.filter((token) => !token.startsWith('-')) };
+      if (bare.argv.length < call.argv.length)
+        assert.equal(evaluate(change.policy, bare).decision, evaluate(git.snapshot.policy, bare).decision);
     }),
     { numRuns: 500 },
   );

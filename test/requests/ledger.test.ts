@@ -141,3 +141,9 @@ void describe('the ledger:', () => {
     );
   });
 });
+
+test('a second request of an id does not take the place of the first', () => {
+  const ledger = new Ledger();
+  ledger.add(entries(requested, { ...requested, flags: ['--mirror'], digest: 'e' }));
+  assert.deepEqual(ledger.requests.get('req_00000001')?.flags, ['--force']);
+});

@@ -53,10 +53,11 @@ test('denied, discovered, requested with wait, approved with --apply in another 
   const added = after.split('\n').filter((line) => !before.split('\n').includes(line));
   assert.deepEqual(
     added.map((line) => line.replaceAll('"', '')),
-    ['      - flags: [--null]', '        flag_constraints: { --null: { value: none } }'],
+    ['      - flags: [--null]', '        flag_constraints: { --null: { value: none, required: true } }'],
   );
   assert.ok(before.split('\n').every((line) => after.includes(line)));
   assert.equal((await run(['--null', 'ls'], 'env')).isError, true);
+  assert.equal((await run([], 'env')).isError, true);
   assert.equal((await wraptool('log', 'verify', '--json')).code, 0);
 });
 

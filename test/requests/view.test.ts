@@ -51,6 +51,30 @@ test('nothing that an agent wrote reaches the terminal as it was sent', async (t
   assert.match(stdout, /\/usr\/bin\/git/);
 });
 
+test('what is drawn as nothing, or as something else, is written out', async (t) => {
+  const at = bench(t);
+  const argv = [
+    'push',
+    'main\u3164',
+    'a\u00a0b',
+    'x\ufe0f',
+    'g\u0456thub.com',
+    '\uff0dx',
+    '\\u{202e}',
+    'caf\u00e9',
+  ];
+  await put(at, { id: 'req_00000001', argv, rationale: 'blank\u2800' });
+  const { stdout } = await command(at, ['requests', 'show', 'req_00000001']);
+  assert.match(
+    stdout,
+    /call +\["git", "push", "main\\u\{3164\}", "a\\u\{a0\}b", "x\\u\{fe0f\}", "gіthub.com", "－x", "\\\\u\{202e\}", "café"\]/,
+  );
+  assert.match(stdout, /why +blank\\u\{2800\}/);
+  assert.match(stdout, /beware +a word of it is no plain text: "g\\u\{456\}thub\.com"/);
+  assert.match(stdout, /beware +a word of it is no plain text: "\\u\{ff0d\}x"/);
+  assert.doesNotMatch(stdout, /beware.*caf/);
+});
+
 test('the view says what the rule would newly allow of the calls that were refused', async (t) => {
   const at = bench(t);
   const log = await openLog(at.log);

@@ -1,4 +1,5 @@
-import { watch } from 'node:fs';
+import { existsSync, watch } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import { followNew, story, verifyLog } from '../../log/read.ts';
@@ -27,10 +28,18 @@ export function register(program: Command): void {
   command('why <seq>', 'tell the story of one call: what was asked, what decided, how it ended').action(why);
 }
 
+/** The config's folder may be made yet; one that is named and not there is a mistake, and no log that holds. */
 async function folder({ dir, config }: Where): Promise<string> {
-  if (dir !== undefined) return dir;
+  if (dir !== undefined) return existing(dir);
   const { loadConfig } = await import('../../config/load.ts');
   return (await loadConfig({ path: config, env: process.env })).config.requests.log;
+}
+
+function existing(dir: string): string {
+  if (existsSync(dir)) return dir;
+  throw new WraptoolError('usage', `there is no folder "${dir}"`, {
+    hint: 'without --dir it is the folder that the config names',
+  });
 }
 
 async function tail(flags: Where & { readonly lines: string; readonly follow?: boolean }): Promise<void> {
@@ -45,6 +54,7 @@ async function tail(flags: Where & { readonly lines: string; readonly follow?: b
 }
 
 async function follow(dir: string, count: number, show: (entry: Entry) => void): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const follower = await followNew(dir);
   const shown = new Set<string>();
   const once = (entry: Entry) => {
@@ -87,7 +97,10 @@ async function unused(flags: Where): Promise<void> {
   const { loadConfig } = await import('../../config/load.ts');
   const { unusedRules } = await import('../log-unused.ts');
   const snapshot = await loadConfig({ path: flags.config, env: process.env, locations: false });
-  const { rules, calls } = await unusedRules(snapshot, flags.dir ?? snapshot.config.requests.log);
+  const { rules, calls } = await unusedRules(
+    snapshot,
+    flags.dir === undefined ? snapshot.config.requests.log : existing(flags.dir),
+  );
   if (flags.json) return printJson({ calls, rules });
   for (const { tool, subcommand, file, line } of rules)
     printLine(`${escapeHostile(file)}:${line} ${renderArgv([tool, ...subcommand])}`);

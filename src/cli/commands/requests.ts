@@ -1,4 +1,5 @@
 import { watch } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Approval, Desk, ScopeChoice } from '../../requests/desk.ts';
@@ -213,6 +214,8 @@ async function deny(id: string, flags: Where & { readonly reason: string }): Pro
 /** Each pending request once, those that are there first. */
 async function follow(flags: Where): Promise<void> {
   const { desk, dir } = await openDesk(flags);
+  // Whoever follows may be there before the first gateway.
+  await mkdir(dir, { recursive: true, mode: 0o700 });
   const seen = new Set<string>();
   const look = async (): Promise<void> => {
     for (const request of (await desk.ledger()).requests.values()) {

@@ -6,18 +6,13 @@ import { openLog } from '../../log/append.ts';
 import { stateDir } from '../../paths.ts';
 import { classify, type Classification } from '../../restart/classify/classify.ts';
 import { contract } from '../../restart/contract.ts';
-import { liveMarkers, type GateFacts } from '../../restart/gate.ts';
-import { answer, preview, type Answer, type Preview } from '../../restart/preview.ts';
-import { principalOfPeer } from '../../restart/principal.ts';
+import { liveMarkers } from '../../restart/gate.ts';
+import type { Answer, Preview } from '../../restart/preview.ts';
 import { clearMarkers } from '../../restart/store.ts';
 import { escapeHostile } from '../hostile.ts';
+import { askRestart, ownUid, previewRestart } from '../restart-ask.ts';
 import { knownNamespaces } from '../restart-namespaces.ts';
 import { printJson, printLine } from '../voice.ts';
-
-/** Of this process; 0 where the system has none. */
-function ownUid(): number {
-  return process.geteuid?.() ?? 0;
-}
 
 type RestartFlags = { mode: string; preview?: boolean; confirm?: string; json?: boolean };
 
@@ -101,37 +96,20 @@ async function showPolicy({ json }: { json?: boolean }): Promise<void> {
   for (const { id, required_role } of actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
 }
 
-/**
- * What is known without a supervisor. The operator's authorization and the hook are those of the supervisor's
- * environment: this process's own count for nothing.
- */
-async function factsHere(): Promise<GateFacts> {
-  const { namespaces, markers } = await knownNamespaces(process.env);
-  const uid = ownUid();
-  return {
-    principal: principalOfPeer(uid, uid),
-    namespaces,
-    markers,
-    operatorAuthorization: undefined,
-    hook: undefined,
-  };
-}
-
 /** Exit code: 0 for a preview, 3 for a refusal. */
 async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 3> {
   if (namespace === undefined)
     throw new WraptoolError('usage', 'a namespace is missing', {
       hint: 'wraptool restart policy lists what can be restarted',
     });
-  const facts = await factsHere();
   const request = { namespace, mode: flags.mode, confirm: flags.confirm ?? null };
   if (flags.preview === true) {
-    const shown = preview(request, facts);
+    const shown = await previewRestart(request);
     if (flags.json === true) printJson(shown);
     else printPreview(shown);
     return 0;
   }
-  const result = answer(request, facts);
+  const result = await askRestart(request);
   if (flags.json === true) printJson(result);
   else printAnswer(result);
   return 3;

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
 import type { SessionFacts } from '../../gateway/session-facts.ts';
+import type { Admin } from '../../web/admin.ts';
 import { callAttention } from '../attention.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
@@ -33,10 +34,11 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const ending = whatEnds(flags.session !== undefined);
-    const { serving, session } = await reloadable(start(flags, spawner));
+    const { serving, session, admin } = await reloadable(start(flags, spawner));
     if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
+    await admin?.close();
     if (cause === orphaned && session !== null) await leave(serving, session);
     else await serving.close(cause, graceMs);
   } finally {
@@ -58,7 +60,7 @@ async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; session: SessionFacts | null }> {
+): Promise<{ serving: Serving; session: SessionFacts | null; admin: Admin | null }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
@@ -75,10 +77,13 @@ async function start(
   const token = session ? sessionToken(env) : await readToken(snapshot.config.mcp, env);
   delete process.env['WRAPTOOL_TOKEN'];
   delete process.env[snapshot.config.mcp.token_env];
+  const configFile = configPath({ path: flags.config, env });
+  const fault = (error: unknown): void =>
+    warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error)));
   const serving = await serve({
     snapshot,
     load,
-    configFile: configPath({ path: flags.config, env }),
+    configFile,
     mode: session ? { kind: 'session', session } : { kind: 'bare', name: flags.name ?? null },
     token,
     spawner,
@@ -86,10 +91,19 @@ async function start(
     version: version(),
     voice: { note: (line) => note(escapeHostile(line)), warn: (line) => warn(escapeHostile(line)) },
     attention: ({ id }) => callAttention(process.stderr, id),
-    fault: (error) =>
-      warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
+    fault,
   });
-  return { serving, session };
+  // A session's page is its supervisor's: it outlives its gateway, and no MCP request reaches that process.
+  if (session !== null) return { serving, session, admin: null };
+  try {
+    const { startAdmin } = await import('../admin-page.ts');
+    const admin = await startAdmin({ snapshot, configFile, env, session: null, fault });
+    if (admin !== null) note('the operator\'s page is on: "wraptool admin open" prints a link');
+    return { serving, session, admin };
+  } catch (error) {
+    await serving.close('the page could not be served', 0);
+    throw error;
+  }
 }
 
 /** SIGHUP reloads, from the first moment on: one that comes early is kept. */

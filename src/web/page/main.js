@@ -68,6 +68,7 @@ async function route() {
     if (mine !== turn) return void made?.leave?.();
     shown = made ?? null;
     fill(main, root);
+    if (mine === 1) performance.mark('first-view');
     shown?.shown?.();
   } catch (error) {
     if (mine !== turn || session.get() === null) return;

@@ -208,7 +208,7 @@ function remarks({ lints, examples }) {
         )
       : null,
     examples > 0
-      ? h('p', { class: 'hint' }, `${examples} examples of the rules were tried, and hold.`)
+      ? h('p', { class: 'hint' }, `Examples of the rules that were tried, and hold: ${examples}.`)
       : null,
   ];
 }

@@ -120,11 +120,21 @@ async function api(
   sendJson(res, 200, scrub(answer));
 }
 
-async function login({ logins }: PageOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
+async function login(
+  { logins, live }: PageOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
   if (req.method !== 'POST') throw new WebRefusal(405, 'method_not_allowed', 'not by this method');
   const given = logins.exchange(stringOf(await readBody(req), 'secret', 200));
   if (given.kind === 'in')
-    return sendJson(res, 200, { token: given.token, role: given.login.role, id: given.login.id });
+    return sendJson(res, 200, {
+      token: given.token,
+      role: given.login.role,
+      id: given.login.id,
+      // What the page shows first: one way less until it is there.
+      requests: await live.list(),
+    });
   if (given.kind === 'too often')
     throw new WebRefusal(429, 'too_many_logins', 'too many wrong links: wait a minute', {
       'retry-after': String(Math.ceil(given.retryMs / 1000)),

@@ -6,6 +6,8 @@ import type { Entry } from '../log/record.ts';
 import { WebRefusal } from './refusal.ts';
 
 export type Live = {
+  /** Requests as they are now, as an event has them. */
+  list(): Promise<unknown>;
   /** Takes over a response whose head is not sent yet; it ends with `until`. Throws WebRefusal 503. */
   attach(res: ServerResponse, head: Readonly<Record<string, string>>, until: AbortSignal): Promise<void>;
   close(): void;
@@ -79,6 +81,7 @@ export function createLive({ dir, list, recordOf, fault }: LiveOptions): Live {
 
   let starting: Promise<void> | null = null;
   return {
+    list,
     async attach(res, head, until) {
       if (open.size >= streams) throw new WebRefusal(503, 'too_many_streams', 'too many pages are open');
       starting ??= begin().catch((error: unknown) => {

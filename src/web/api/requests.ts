@@ -8,7 +8,8 @@ import { stateOf } from '../../requests/types.ts';
 import { WebRefusal } from '../refusal.ts';
 import { stringOf, type Route, type Visit } from '../route.ts';
 
-/** Decided ones that a list shows, newest first; all are in the log. */
+/** What a list shows of those that wait, the oldest, and of the decided ones, the newest; all are in the log. */
+const mostPending = 200;
 const mostDecided = 100;
 
 /** What a list needs of each; the whole of it is for the view of one. */
@@ -41,7 +42,8 @@ export async function listRequests(desk: Desk): Promise<Record<string, unknown>>
   });
   const grants = [...ledger.grants.values()].filter((grant) => stateOf(grant, now) === 'live');
   return {
-    pending: pending.map(short),
+    pending: pending.slice(0, mostPending).map(short),
+    waiting: pending.length,
     decided: others.slice(0, mostDecided).map(short),
     more: Math.max(0, others.length - mostDecided),
     grants: grants.map((grant) => ({ ...grantFacts(grant, now), why: cut(grant.why, shortText) })),

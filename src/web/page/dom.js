@@ -78,7 +78,7 @@ export function facts(...rows) {
 }
 
 export function when(time) {
-  return h('time', { datetime: time, title: new Date(time).toLocaleString() }, ago(time));
+  return h('time', { datetime: time, title: `${time.slice(0, 19).replace('T', ' ')} UTC` }, ago(time));
 }
 
 export function pill(status) {

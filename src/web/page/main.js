@@ -1,7 +1,7 @@
 /** The page: login, which view is shown, what is live, and the keys. */
 import { follow, get, onLoggedOut, post, session } from './api.js';
 import { fill, h, heading, trouble } from './dom.js';
-import * as list from './requests.js';
+import * as requests from './requests.js';
 
 const [top, main, said, count, help, live, role] = [
   'top',
@@ -15,7 +15,7 @@ const [top, main, said, count, help, live, role] = [
 
 /** Loaded when they are first looked at. */
 const views = {
-  requests: async () => list,
+  requests: async () => requests,
   request: () => import('./request.js'),
   rules: () => import('./rules.js'),
   sessions: () => import('./sessions.js'),
@@ -27,7 +27,7 @@ const titles = { rules: 'Rules', sessions: 'Sessions', audit: 'Audit', why: 'One
 
 const app = {
   role: 'viewer',
-  requests: { pending: [], decided: [], grants: [], more: 0 },
+  requests: { pending: [], waiting: 0, decided: [], grants: [], more: 0 },
   say(text) {
     fill(said, h('p', {}, text));
   },
@@ -39,7 +39,7 @@ let turn = 0;
 let following = null;
 
 function retitle() {
-  const waiting = app.requests.pending.length;
+  const { waiting } = app.requests;
   const what = shown?.title ?? titles[name] ?? 'Requests';
   document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${what} – wraptool`;
   count.hidden = waiting === 0;
@@ -99,15 +99,16 @@ function connected(yes) {
   started ||= yes;
 }
 
-async function enter() {
+/** `list`: the requests, where a login brought them along. */
+async function enter(list = null) {
   const login = session.get();
   app.role = login.role;
   role.textContent = login.role === 'viewer' ? 'read-only' : '';
-  app.requests = await get('requests');
+  app.requests = list ?? (await get('requests'));
   top.hidden = false;
+  await route();
   following = new AbortController();
   void follow(take, connected, following.signal);
-  await route();
 }
 
 function leave(text, error = null) {
@@ -134,19 +135,22 @@ function leave(text, error = null) {
 }
 
 async function start() {
+  let brought = null;
   const secret = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
   if (secret !== undefined) {
     // Gone from the address, and from the history, before anything else.
     history.replaceState(null, '', `${location.pathname}#/requests`);
     try {
-      session.set(await post('login', { secret }));
+      const { requests, ...login } = await post('login', { secret });
+      session.set(login);
+      brought = requests;
     } catch (error) {
       return leave('', error);
     }
   }
   if (session.get() === null) return leave('You are not logged in.');
   try {
-    await enter();
+    await enter(brought);
   } catch (error) {
     if (session.get() !== null) leave('', error);
   }

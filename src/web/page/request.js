@@ -11,8 +11,6 @@ const scopes = [
   ['apply', 'For good', 'the rule is written into the config'],
 ];
 
-export const title = ({ id }) => id;
-
 export async function show(root, app, [id, focus]) {
   const state = { wide: false, review: null, seen: null, deciding: false };
   const said = h('div', { class: 'said' });

@@ -3,26 +3,25 @@ import { post } from './api.js';
 import { agent, call, fill, h, heading, pill, trouble, when } from './dom.js';
 import { cut, escapeHostile } from './text.js';
 
-export function title({ requests }) {
-  return requests.pending.length === 0 ? 'Requests' : `(${requests.pending.length}) Requests`;
-}
-
 export function show(root, app) {
   const pending = h('section', { 'aria-labelledby': 'pending-title' });
   const grants = h('section', { 'aria-labelledby': 'grants-title' });
   const decided = h('section', { 'aria-labelledby': 'decided-title' });
   fill(root, heading('Requests'), pending, grants, decided);
   const shown = new Map();
-  const draw = ({ pending: waiting, decided: past, grants: granted, more }) => {
-    update(pending, 'pending', JSON.stringify(waiting), shown, () => [
-      h(
-        'h2',
-        { id: 'pending-title' },
-        waiting.length === 0 ? 'Nothing waits' : `Waiting (${waiting.length})`,
-      ),
-      waiting.length === 0
+  const draw = ({ pending: oldest, waiting, decided: past, grants: granted, more }) => {
+    update(pending, 'pending', JSON.stringify([waiting, oldest]), shown, () => [
+      h('h2', { id: 'pending-title' }, waiting === 0 ? 'Nothing waits' : `Waiting (${waiting})`),
+      waiting === 0
         ? h('p', { class: 'empty' }, 'What an agent asks for appears here at once.')
-        : h('ul', { class: 'list' }, waiting.map(row)),
+        : h('ul', { class: 'list' }, oldest.map(row)),
+      waiting > oldest.length
+        ? h(
+            'p',
+            { class: 'empty' },
+            `The oldest ${oldest.length}; ${waiting - oldest.length} more wait behind them.`,
+          )
+        : null,
     ]);
     update(grants, 'grants', JSON.stringify(granted), shown, () =>
       granted.length === 0

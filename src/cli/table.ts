@@ -52,6 +52,10 @@ export const commandTable: Readonly<Record<string, Entry>> = {
     summary: 'show the subcommands and flags of a tool’s help',
     load: () => import('./commands/introspect.ts'),
   },
+  completion: {
+    summary: 'completion by Tab for bash, zsh and fish',
+    load: () => import('./commands/completion.ts'),
+  },
   scrub: { summary: 'redact secrets in what is read from stdin', load: () => import('./commands/scrub.ts') },
 };
 

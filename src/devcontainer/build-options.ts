@@ -32,7 +32,7 @@ const plainSwitches = words(
 );
 const valued = [...plain, ...Object.keys(reaching), 'build-arg', 'cache-from', 'network'];
 
-const buildShape: Shape = {
+export const buildShape: Shape = {
   switches: new Set([...plainSwitches, 'push', 'squash']),
   valued: new Set(valued),
   short: { c: 'cpu-shares', D: 'debug', f: 'file', m: 'memory', o: 'output', q: 'quiet', t: 'tag' },

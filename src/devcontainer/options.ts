@@ -30,8 +30,7 @@ export function readOptions(words: readonly string[], shape: Shape): readonly Pa
     if (word === '--' || !word.startsWith('-') || word === '-') {
       const at = word === '--' ? index + 1 : index;
       if (shape.ends || word === '--') {
-        if (at < words.length || word !== '--')
-          parts.push({ kind: 'word', index: Math.min(at, words.length - 1) });
+        parts.push({ kind: 'word', index: Math.min(at, words.length - 1) });
         return parts;
       }
       parts.push({ kind: 'word', index });

@@ -9,7 +9,7 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /** These stay in the container. */
 const plain = words(`
-  add-host attach blkio-weight cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus cpuset-mems
+  add-host attach blkio-weight cap-drop cpu-count cpu-percent cpu-period cpu-quota cpu-shares cpus cpuset-cpus cpuset-mems
   detach-keys dns dns-opt dns-option dns-search domainname expose health-cmd health-interval health-retries
   health-start-interval health-start-period health-timeout hostname ip ip6 isolation kernel-memory link-local-ip
   mac-address memory memory-reservation memory-swap memory-swappiness net-alias network-alias pids-limit platform

@@ -3,7 +3,8 @@ import type { ToolResult } from './core.ts';
 
 /**
  * Clients that give the model `structuredContent` in place of the text, by the name they say at `initialize`: with the
- * facts there, the output of a command would never reach the model. Seen with Claude Code 2.1.332 and Codex 0.171.0.
+ * facts there, the output of a command would never reach the model. Seen with Claude Code 2.1.332 and Codex 0.171.0. Others
+ * show the text alone or both (docs/harnesses.md has which).
  */
 const replaceText: ReadonlySet<string> = new Set(['claude-code', 'codex-mcp-client']);
 

@@ -1,5 +1,4 @@
 /** Composition root of the gateway: snapshot, log, executor and listeners put together, and taken apart again. */
-import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,8 +10,7 @@ import { createExecutor } from '../executor/run.ts';
 import type { Spawner } from '../executor/spawner.ts';
 import type { Upstreams } from '../proxy/types.ts';
 import { openLog, type Log } from '../log/append.ts';
-import { createRequestBook, type RequestBook } from '../requests/book.ts';
-import { createNotifier } from '../requests/notify.ts';
+import type { RequestBook } from '../requests/book.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
 import { activate, withGrants, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
@@ -25,6 +23,8 @@ import { reload } from './reload.ts';
 import { createRepeats } from './repeat.ts';
 import { createRefusedCalls } from './refused.ts';
 import type { SessionFacts } from './session-facts.ts';
+import { preflightClient } from '../relay/preflight/types.ts';
+import { openRequests, sessionIdOf } from './session-requests.ts';
 import { listen, type Listening } from './transport/listen.ts';
 import { startUpstreams, upstreamState } from './upstreams.ts';
 import { listedBy, type Voice } from './voice.ts';
@@ -88,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     scrub,
   });
   const offered = createOffered(() => current.active, upstreams);
-  const sessionId = identity(options);
+  const sessionId = sessionIdOf(mode, nameOf(mode), options.configFile);
   const requests = openRequests(options, current, log, sessionId);
   await requests.refresh();
   current.active = withGrants(current.active, requests.grants(), options.env);
@@ -206,32 +206,6 @@ function assemble(
   };
 }
 
-function openRequests(
-  { configFile, env, voice, fault, attention }: ServeOptions,
-  current: { readonly active: Active },
-  log: Log,
-  sessionId: string,
-): RequestBook {
-  const notifier = createNotifier(env, (line) => voice.warn(line));
-  return createRequestBook({
-    log,
-    sessionId,
-    configFile,
-    fault,
-    onRequest: (request) => {
-      notifier.notify(current.active.snapshot.config.requests.notify, request);
-      attention?.(request);
-    },
-  });
-}
-
-/** What requests and grants are bound to. A bare gateway has no session: the same config and name are the same to it. */
-function identity({ mode, configFile }: ServeOptions): string {
-  if (mode.kind === 'session') return mode.session.id;
-  const about = JSON.stringify([configFile, nameOf(mode)]);
-  return `serve-${createHash('sha256').update(about).digest('hex').slice(0, 16)}`;
-}
-
 function nameOf(mode: Mode): string {
   return mode.kind === 'session' ? mode.session.name : (mode.name ?? 'serve');
 }
@@ -274,9 +248,10 @@ function createCore(stages: Stages, offered: Offered, described: Describing, voi
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
     ready: () => described.first(),
     listTools: (caller) => {
+      const isHarness = caller !== undefined && !caller.client.startsWith(`${preflightClient.name}/`);
       // Once: a client may ask as often as it likes.
-      if (caller !== undefined && !listed) voice.note(listedBy(caller.client));
-      listed ||= caller !== undefined;
+      if (isHarness && !listed) voice.note(listedBy(caller.client));
+      listed ||= isHarness;
       return offered.list();
     },
     callTool: (caller, name, args, options) =>

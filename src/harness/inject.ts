@@ -1,4 +1,5 @@
 /** Descriptor + one run's facts -> argv, environment and files. Pure. */
+import { dataFormats, writeData, type DataFormat } from './formats.ts';
 import { mergeJson } from './merge.ts';
 import type { DescriptorData, FileSeed, Layer } from './schema.ts';
 import { fill, fillJson, placeholders, type Values } from './template.ts';
@@ -81,19 +82,28 @@ function environment(
   return { env, secretEnv };
 }
 
-/** One file per place and path: JSON of several layers is merged, a text of a later layer replaces. */
+/** One file per place and path: data of several layers is merged, a text of a later layer replaces. */
 function seededFiles(layers: readonly Layer[], values: Values): InjectedFile[] {
-  const made = new Map<string, { seed: FileSeed; json: unknown; text: string }>();
+  const made = new Map<string, { seed: FileSeed; data: unknown; text: string }>();
   for (const seed of layers.flatMap((layer) => layer.files)) {
     const key = `${seed.where}:${seed.path}`;
-    const json =
-      seed.json === undefined ? undefined : mergeJson(made.get(key)?.json, fillJson(seed.json, values));
-    made.set(key, { seed, json, text: fill(seed.text ?? '', values) });
+    const given = dataOf(seed);
+    const data = given === null ? null : mergeJson(made.get(key)?.data, fillJson(given.value, values));
+    made.set(key, { seed, data, text: fill(seed.text ?? '', values) });
   }
-  return [...made.values()].map(({ seed, json, text }) => ({
-    path: seed.path,
-    content: json === undefined ? text : `${JSON.stringify(json, null, 2)}\n`,
-    where: seed.where,
-    format: json === undefined ? 'text' : 'json',
-  }));
+  return [...made.values()].map(({ seed, data, text }) => {
+    const format = dataOf(seed)?.format ?? 'text';
+    return {
+      path: seed.path,
+      content: format === 'text' ? text : writeData(format, data),
+      where: seed.where,
+      format,
+    };
+  });
+}
+
+/** The data of a file and how it is written; null for a text. */
+function dataOf(seed: FileSeed): { readonly format: DataFormat; readonly value: unknown } | null {
+  const format = dataFormats.find((candidate) => seed[candidate] !== undefined);
+  return format === undefined ? null : { format, value: seed[format] };
 }

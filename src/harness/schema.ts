@@ -1,6 +1,7 @@
 /** The descriptor's schema: what harnesses/NAME.yaml may say, and nothing else. */
 import { z } from 'zod';
 import { clientConfigSchema } from './config-schema.ts';
+import { dataFormats } from './formats.ts';
 import { placeholders, type Placeholder } from './template.ts';
 
 type Kind = Placeholder['kind'];
@@ -59,26 +60,36 @@ function strings(value: Json): string[] {
   return [];
 }
 
+const data = z.record(z.string(), z.json()).optional();
+const contents = [...dataFormats, 'text'] as const;
+
 const file = z
   .strictObject({
     /** home: merged into the harness HOME; session: made new for each run, mode 0600, mounted read-only. */
     where: z.enum(['home', 'session']),
     path: relativePath,
-    json: z.record(z.string(), z.json()).optional(),
+    json: data,
+    toml: data,
+    yaml: data,
     text: noNul.optional(),
   })
   .superRefine((entry, context) => {
-    if ((entry.json === undefined) === (entry.text === undefined))
-      context.addIssue({ code: 'custom', message: 'expected either "json" or "text"' });
+    const given = contents.filter((key) => entry[key] !== undefined);
+    const [key] = given;
+    if (key === undefined || given.length > 1)
+      return context.addIssue({
+        code: 'custom',
+        message: 'expected one of "json", "toml", "yaml" and "text"',
+      });
     if (entry.where === 'session' && entry.path.includes('/'))
       context.addIssue({ code: 'custom', path: ['path'], message: 'expected a file name without "/"' });
     const allowed: Kind[] =
       entry.where === 'home' ? ['place', 'env-tail'] : ['place', 'token', 'env', 'env-tail'];
-    for (const text of entry.json === undefined ? [entry.text ?? ''] : strings(entry.json)) {
+    for (const text of strings(entry[key] ?? '')) {
       const message = misplaced(text, allowed, `a file of the harness HOME`);
-      if (message === null) continue;
-      context.addIssue({ code: 'custom', path: [entry.json === undefined ? 'text' : 'json'], message });
+      if (message !== null) context.addIssue({ code: 'custom', path: [key], message });
     }
+    return undefined;
   });
 
 /** What is added to a run: argv after the command, variables, files. */

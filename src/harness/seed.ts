@@ -7,7 +7,7 @@ import { chmod, chown, mkdir, open, rename, rm, type FileHandle } from 'node:fs/
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
-import { mergeJson } from './merge.ts';
+import { mergeText } from './formats.ts';
 import type { InjectedFile } from './types.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -17,7 +17,7 @@ const largest = 16 * 1024 * 1024;
 export type Owner = { readonly uid: number; readonly gid: number };
 
 /**
- * Writes the files with `where: home` below `homeDir`, which is made (0700) if missing: JSON merged into what is there,
+ * Writes the files with `where: home` below `homeDir`, which is made (0700) if missing: data merged into what is there,
  * text whole; mode 0600, all owned by `owner`. Returns remarks for the operator.
  * Error: home_unsafe where a link, or something that is not a file or a folder, is in the way.
  */
@@ -104,11 +104,12 @@ async function writeOne(
   const there = await readThere(folder, name, shown);
   const notes: string[] = [];
   let content = file.content;
-  if (file.format === 'json' && there !== null) {
-    const merged = merge(there, file.content);
+  if (file.format !== 'text' && there !== null) {
+    const merged = mergeText(file.format, there, file.content);
     if (merged === null) {
       await rename(below(folder, name), below(folder, `${name}.unreadable`));
-      notes.push(`"${shown}" was not JSON that can be merged: set aside as "${name}.unreadable"`);
+      const format = file.format.toUpperCase();
+      notes.push(`"${shown}" was not ${format} that can be merged: set aside as "${name}.unreadable"`);
     } else content = merged;
   }
   if (there !== content || notes.length > 0) await replace(folder, name, content, owner);
@@ -142,19 +143,6 @@ async function readThere(folder: FileHandle, name: string, shown: string): Promi
     if (bytesRead === 0) break;
   }
   return length === bytes.length ? '' : bytes.toString('utf8', 0, length);
-}
-
-/** What is there with the seed merged in, or null where that is no JSON object. */
-function merge(there: string, seed: string): string | null {
-  try {
-    const base: unknown = JSON.parse(there);
-    if (typeof base !== 'object' || base === null || Array.isArray(base)) return null;
-    return `${JSON.stringify(mergeJson(base, JSON.parse(seed)), null, 2)}\n`;
-  } catch (error) {
-    // RangeError: nested deeper than can be written.
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
 }
 
 async function replace(folder: FileHandle, name: string, content: string, owner: Owner): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a descriptor yields for one run. */
 import type { Bind } from '../confine/types.ts';
+import type { FileFormat } from './formats.ts';
 
 /** A file of one run; `path` is relative to the harness HOME, or to the folder of session files. */
 export type InjectedFile = {
@@ -7,8 +8,8 @@ export type InjectedFile = {
   readonly content: string;
   /** home: seeded into the harness HOME; session: made new in the session’s folder (0600), mounted read-only. */
   readonly where: 'home' | 'session';
-  /** json: in the HOME it is merged into what is there. */
-  readonly format: 'json' | 'text';
+  /** All but text is merged, in the HOME, into what is there. */
+  readonly format: FileFormat;
 };
 
 export type Injection = {

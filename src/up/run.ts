@@ -10,6 +10,8 @@ import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
 import { startGateway, type Gateway } from '../supervise/supervisor.ts';
 import { announceRequests } from './announce.ts';
+import { lookAt } from './aftermath/look.ts';
+import { changedLines } from './aftermath/tell.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
 import { remember } from './memory.ts';
@@ -86,7 +88,15 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     );
     teardown.push('control socket', () => control.close());
     const token = newToken();
-    await world.step('gateway', () => gateway(session, ground, world, token, teardown));
+    const gitFolders = shared.filter(({ writable }) => writable).map((folder) => folder.path);
+    const [before] = await Promise.all([
+      lookAt(ground.workspace.path, gitFolders),
+      world.step('gateway', () => gateway(session, ground, world, token, teardown)),
+    ]);
+    teardown.push('what changed', async () => {
+      const after = await lookAt(ground.workspace.path, gitFolders);
+      for (const line of changedLines(before, after)) world.note(line);
+    });
     const injection = injected(options, world, ground, token);
     await writeFiles(session, ground, world, injection);
     const spec = specify(

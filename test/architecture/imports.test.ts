@@ -25,6 +25,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'paths.ts',
     // Of the supervisor only who is at the other end of a socket.
     'supervise/credentials.ts',
+    // As whom the checks inside speak.
+    'relay/preflight/types.ts',
   ],
   // Of the executor only what reads a repository's remotes, confined, for the operator to confirm.
   up: [

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -205,7 +206,8 @@ async function started(t: test.TestContext, one: Case): Promise<void> {
     sessionId: spec.session.id,
     folder: path.join(dir, 'devcontainer'),
     definition: definition(given, spec, testImage, mountsOf(spec, plain(made.workspace))),
-    labels: ['wraptool.session=shell-app'],
+    // Of its own: the CLI takes a container that has them for the session's.
+    labels: [`wraptool.id=${randomBytes(8).toString('hex')}`],
     socketPath: '/var/run/docker.sock',
     dockerPath: client.file,
   };

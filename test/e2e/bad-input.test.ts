@@ -246,7 +246,8 @@ void test('with --json an error is one JSON object on stdout', async (t) => {
   await where.writeConfig(gitConfig);
   const result = await where.wraptool(['up', 'nobody', '--json']);
   assert.equal(result.code, 2);
-  assert.equal(result.stderr, '');
+  for (const line of result.stderr.split('\n').slice(0, -1))
+    assert.equal((JSON.parse(line) as { event: string }).event, 'step');
   const { error } = JSON.parse(result.stdout) as { error: { code: string; message: string; hint: string } };
   assert.equal(error.code, 'harness_unknown');
   assert.match(error.hint, /claude/);

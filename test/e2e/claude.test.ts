@@ -3,26 +3,20 @@
  * scripted model is started: nothing else is reachable, and nothing can phone out.
  */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import test, { type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { RuntimeName } from '../../src/up/runtime/runtime.ts';
 import { pathWithGuix } from '../support/guix.ts';
-import type { Recorded, Step } from '../support/mock-model.ts';
 import { needs, type Part } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
-import { until } from '../support/until.ts';
-import { gitConfig, place, seen, type Place } from './place.ts';
+import { modelUrl, patience, startModel } from './model-inside.ts';
+import { gitConfig, place, type Place } from './place.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const model = fileURLToPath(new URL('../support/mock-model.ts', import.meta.url));
-const address = '127.0.0.1:8080';
-/** A client's start may take long on a machine that runs other tests. */
-const patience = 120_000;
 
 const denial = `DENIED: 'git push --force origin main' is not permitted.
 
@@ -47,78 +41,12 @@ async function ready(t: TestContext): Promise<Place> {
   );
   Object.assign(where.env, {
     ANTHROPIC_API_KEY: 'a-key-that-opens-nothing-at-all',
-    ANTHROPIC_BASE_URL: `http://${address}`,
+    ANTHROPIC_BASE_URL: modelUrl,
     ENABLE_TOOL_SEARCH: 'false',
   });
   const installed = await where.wraptool(['harness', 'install', 'claude']);
   assert.equal(installed.code, 0, installed.stderr);
   return where;
-}
-
-/** Pid of some process inside the session's runtime: one in another network namespace with the relay's folder mounted. */
-async function pidInside(where: Place, name: string): Promise<number> {
-  const own = await readlink('/proc/self/ns/net');
-  const inside = `${where.env['XDG_RUNTIME_DIR']}/wraptool/${name}/socket`;
-  const { readdir } = await import('node:fs/promises');
-  return until(
-    `a process inside ${name}`,
-    async () => {
-      for (const entry of await readdir('/proc')) {
-        if (!/^\d+$/.test(entry)) continue;
-        try {
-          const mounts = await readFile(`/proc/${entry}/mountinfo`, 'utf8');
-          const here = mounts.includes(`${inside.slice(inside.indexOf('/wraptool-e2e'))} /run/wraptool `);
-          if (here && (await readlink(`/proc/${entry}/ns/net`)) !== own) return Number(entry);
-        } catch (error) {
-          if (!['ENOENT', 'ESRCH', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
-            throw error;
-        }
-      }
-      return null;
-    },
-    patience,
-  );
-}
-
-type Model = { readonly requests: () => Promise<Recorded[]> };
-
-async function startModel(
-  t: TestContext,
-  where: Place,
-  name: string,
-  script: readonly Step[],
-): Promise<Model> {
-  const file = path.join(where.dir, 'script.json');
-  const record = path.join(where.dir, 'record.jsonl');
-  await writeFile(file, JSON.stringify(script));
-  const pid = await pidInside(where, name);
-  const child: ChildProcess = spawn(
-    'nsenter',
-    [
-      `--net=/proc/${pid}/ns/net`,
-      process.execPath,
-      model,
-      '--listen',
-      address,
-      '--script',
-      file,
-      '--record',
-      record,
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  t.after(() => child.kill());
-  await seen(child.stdout, /ready/);
-  return {
-    requests: async () =>
-      existsSync(record)
-        ? (await readFile(record, 'utf8'))
-            .split('\n')
-            // After the last end of a line stands nothing, or a line that is still being written.
-            .slice(0, -1)
-            .map((line) => JSON.parse(line) as Recorded)
-        : [],
-  };
 }
 
 for (const { name: runtime, parts } of runtimes) {

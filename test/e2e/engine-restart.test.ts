@@ -13,7 +13,7 @@ import { dirOf, oddSeconds, withMarker } from './session.ts';
 
 type Daemon = { readonly host: string; start(): Promise<void>; stop(signal: NodeJS.Signals): Promise<void> };
 
-/** A daemon of its own, with a containerd of its own, that touches no network of the host. */
+/** A daemon of its own, with a containerd of its own, that touches no network of the host. `unshare` becomes it. */
 function privateDaemon(t: TestContext): Daemon {
   // Short: sockets lie in it.
   const dir = mkdtempSync('/tmp/wd-');
@@ -33,17 +33,19 @@ function privateDaemon(t: TestContext): Daemon {
     host,
     stop,
     start: async () => {
+      const places = ['--data-root', `${dir}/data`, '--exec-root', `${dir}/run`, '--pidfile', `${dir}/pid`];
+      // A network of its own: a second daemon would take away the first one's bridge.
       const args = [
+        '--net',
+        '--',
+        'dockerd',
         '--host',
         host,
-        '--data-root',
-        `${dir}/data`,
-        '--exec-root',
-        `${dir}/run`,
-        '--pidfile',
-        `${dir}/pid`,
+        ...places,
+        '--iptables=false',
+        '--ip6tables=false',
       ];
-      child = spawn('dockerd', [...args, '--bridge', 'none', '--iptables=false', '--ip6tables=false'], {
+      child = spawn('unshare', args, {
         stdio: 'ignore',
         env: { ...process.env, PATH: `${process.env['PATH'] ?? ''}:/usr/local/sbin:/usr/sbin:/sbin` },
       });
@@ -55,7 +57,7 @@ function privateDaemon(t: TestContext): Daemon {
 
 void test(
   'the session ends with an error that says so; with the daemon back, ps leaves nothing, and up works again',
-  { timeout: 240_000, ...needs('docker', 'root') },
+  { timeout: 240_000, ...needs('docker', 'root', 'netns') },
   async (t) => {
     ensureTestImage();
     const daemon = privateDaemon(t);

@@ -15,7 +15,6 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { Json } from '../../src/edit/types.ts';
 import { bytes, index, json, variants } from '../edit/corpus.ts';
-import { completeDescriptors } from '../support/config-descriptors.ts';
 import { startResident, type Said } from '../support/resident.ts';
 
 type Case = {
@@ -31,7 +30,6 @@ type Refused = { readonly code: string; readonly line?: number; readonly column?
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'wraptool-config-'));
 const home = path.join(scratch, 'home');
 mkdirSync(home);
-completeDescriptors(path.join(home, '.config'));
 const cli = startResident({ HOME: home, PATH: '/usr/bin:/bin' });
 after(async () => {
   await cli.end();

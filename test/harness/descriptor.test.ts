@@ -40,7 +40,7 @@ describe('a descriptor is refused, with the place and what was expected, when', 
       'a key far down is unknown',
       `${good}run:\n  files:\n    - { where: home, path: a, jsn: {} }\n`,
       [
-        'f.yaml:8:7 run.files[0]: expected either "json" or "text", found a map',
+        'f.yaml:8:7 run.files[0]: expected one of "json", "toml", "yaml" and "text", found a map',
         'f.yaml:8:31 run.files[0].jsn: unknown key (did you mean "json"?)',
       ],
     ],

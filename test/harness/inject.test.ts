@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { loadDescriptor } from '../../src/harness/descriptor.ts';
+import { parse } from 'smol-toml';
+import { listDescriptors, loadDescriptor } from '../../src/harness/descriptor.ts';
 import { inject, type InjectContext } from '../../src/harness/inject.ts';
 import { mergeJson } from '../../src/harness/merge.ts';
 import { parseDescriptor } from '../../src/harness/parse.ts';
@@ -11,6 +12,8 @@ import { inside } from '../../src/up/runtime/runtime.ts';
 const noUserConfig = { HOME: '/dev/null/home', XDG_CONFIG_HOME: '/dev/null/config' };
 const claude = await loadDescriptor('claude', noUserConfig);
 const shell = await loadDescriptor('shell', noUserConfig);
+const codex = await loadDescriptor('codex', noUserConfig);
+const all = await listDescriptors(noUserConfig);
 
 const context: InjectContext = {
   workspace: '/src/my app',
@@ -55,6 +58,11 @@ const firstRun = {
   hasCompletedOnboarding: true,
   projects: { '/src/my app': { hasTrustDialogAccepted: true } },
 };
+
+/** With plain objects, so that they can be compared. */
+function parseToml(text: string): unknown {
+  return JSON.parse(JSON.stringify(parse(text)));
+}
 
 /** The injection with the files' content parsed, so that a difference is readable. */
 function shown(given: ReturnType<typeof inject>): unknown {
@@ -127,6 +135,52 @@ describe('claude is given', () => {
   test('what the operator set rather than what the descriptor sets', () => {
     const made = inject(claude, { ...context, env: { ...context.env, DISABLE_TELEMETRY: '0' } });
     assert.ok(!Object.hasOwn(made.env, 'DISABLE_TELEMETRY'));
+  });
+});
+
+describe('a client that is started gets no token on its command line or in a file:', () => {
+  for (const descriptor of all) {
+    if (descriptor.command.length === 0 || descriptor.name === 'shell') continue;
+    test(descriptor.name, () => {
+      for (const yolo of [false, true]) {
+        const made = inject(descriptor, { ...context, yolo });
+        const written = JSON.stringify([made.command, made.files]);
+        assert.ok(!written.includes('the-token'));
+        assert.match(JSON.stringify([written, made.env]), /relay\/main\.ts/, 'it is told of the relay');
+      }
+    });
+  }
+});
+
+test('codex trusts the workspace whatever its name, and its server stands on the command line', () => {
+  const made = inject(codex, { ...context, workspace: '/src/a "b" \\c' });
+  assert.deepEqual(
+    made.files.map(({ path, where, format, content }) => ({ path, where, format, data: parseToml(content) })),
+    [
+      {
+        path: '.codex/config.toml',
+        where: 'home',
+        format: 'toml',
+        data: {
+          check_for_update_on_startup: false,
+          projects: { '/src/a "b" \\c': { trust_level: 'trusted' } },
+        },
+      },
+    ],
+  );
+  const given = made.command.find((word) => word.startsWith('mcp_servers.wraptool='));
+  assert.deepEqual(parseToml(given ?? ''), {
+    mcp_servers: {
+      wraptool: {
+        command: '/opt/wraptool/node/bin/node',
+        args: ['/opt/wraptool/relay/main.ts'],
+        env_vars: ['WRAPTOOL_URL', 'WRAPTOOL_TOKEN'],
+        default_tools_approval_mode: 'approve',
+        required: true,
+        startup_timeout_sec: 60,
+        tool_timeout_sec: 3600,
+      },
+    },
   });
 });
 

@@ -239,3 +239,62 @@ test('a path out of HOME is a fault of ours', async () => {
     await assert.rejects(writeHome(home, [{ ...seed, path: name }], me), { code: 'internal' }, name);
   await untouched(outside);
 });
+
+describe('data is merged in the client’s own format:', () => {
+  const cases: [format: 'json' | 'toml' | 'yaml', there: string, content: string, merged: string][] = [
+    [
+      'json',
+      '// Written by the client.\n{ "login": "kept", /* and */ "folders": ["/a"], }\n',
+      '{"folders":["/b"]}',
+      '{\n  "login": "kept",\n  "folders": [\n    "/a",\n    "/b"\n  ]\n}\n',
+    ],
+    [
+      'toml',
+      'model = "own"\n\n[projects."/a"]\ntrust_level = "trusted"\n',
+      '[projects."/b \\"quoted\\""]\ntrust_level = "trusted"\n',
+      'model = "own"\n\n[projects."/a"]\ntrust_level = "trusted"\n\n[projects."/b \\"quoted\\""]\ntrust_level = "trusted"\n',
+    ],
+    [
+      'yaml',
+      'GOOSE_MODEL: own\nextensions:\n  mine: { enabled: true }\n',
+      'extensions:\n  wraptool:\n    enabled: true\n',
+      'GOOSE_MODEL: own\nextensions:\n  mine:\n    enabled: true\n  wraptool:\n    enabled: true\n',
+    ],
+  ];
+  for (const [format, there, content, merged] of cases)
+    test(format, async () => {
+      const { home } = await folders();
+      const file = { where: 'home', path: 'config', format, content } as const;
+      await writeFile(path.join(home, 'config'), there);
+      assert.deepEqual(await writeHome(home, [file], me), []);
+      assert.equal((await readFile(path.join(home, 'config'), 'utf8')).trim(), merged.trim());
+      const before = await stat(path.join(home, 'config'));
+      await writeHome(home, [file], me);
+      assert.equal((await stat(path.join(home, 'config'))).ino, before.ino, 'twice changes nothing');
+    });
+
+  const broken: [format: 'json' | 'toml' | 'yaml', there: string][] = [
+    ['json', '{ "a": '],
+    ['toml', 'a = = 1'],
+    ['toml', `a = ${'['.repeat(100_000)}`],
+    ['yaml', 'a: [1'],
+    ['yaml', 'a: *missing'],
+    [
+      'yaml',
+      `a: &x [1]\n${Array.from({ length: 30 }, (_, n) => `b${n}: &x${n} [${'*x, '.repeat(9)}]`).join('\n')}`,
+    ],
+    ['yaml', '- a list'],
+    ['yaml', '['.repeat(50_000)],
+  ];
+  for (const [format, there] of broken)
+    test(`what is no ${format} map is set aside: ${there.slice(0, 20)}`, async () => {
+      const { home } = await folders();
+      const content = format === 'toml' ? 'a = 1\n' : '{"a":1}';
+      await writeFile(path.join(home, 'config'), there);
+      const notes = await writeHome(home, [{ where: 'home', path: 'config', format, content }], me);
+      assert.deepEqual(notes, [
+        `"${path.join(home, 'config')}" was not ${format.toUpperCase()} that can be merged: set aside as "config.unreadable"`,
+      ]);
+      assert.equal(await readFile(path.join(home, 'config.unreadable'), 'utf8'), there);
+    });
+});

@@ -259,5 +259,6 @@ void test('config explain and schema', () => {
     'tools',
     'mcp_servers',
     'up',
+    'supervisor',
   ]);
 });

@@ -23,6 +23,7 @@ export type Session = {
   stale: boolean;
   /** From which level on it wants the log lines of upstream servers. */
   level: string;
+  /** ms by the monotonic clock: sleep of the machine does not count. */
   usedAt: number;
 };
 

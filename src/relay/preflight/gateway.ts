@@ -1,6 +1,6 @@
 import { readOptions } from '../options.ts';
 import { exchange, type Message } from '../upstream.ts';
-import type { Env, Expected, Finding } from './types.ts';
+import { preflightClient, type Env, type Expected, type Finding } from './types.ts';
 
 const version = '2025-11-25';
 const answerMs = 10_000;
@@ -40,7 +40,7 @@ export async function checkGateway({ workspace }: Expected, env: Env): Promise<F
       if (typeof given === 'string') session = { 'mcp-session-id': given, 'mcp-protocol-version': version };
       return reply;
     };
-    const client = { name: 'wraptool-preflight', version: '1' };
+    const client = preflightClient;
     const hello = await ask(1, 'initialize', {
       protocolVersion: version,
       capabilities: {},

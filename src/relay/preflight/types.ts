@@ -24,3 +24,6 @@ export type Finding = {
 };
 
 export type Env = Readonly<Record<string, string | undefined>>;
+
+/** As whom the checks inside speak to the gateway. */
+export const preflightClient = { name: 'wraptool-preflight', version: '1' } as const;

@@ -61,7 +61,7 @@ async function all(root) {
 async function one(root, name) {
   const { session, calls, events, gateway_log: words } = await get(`sessions/${encodeURIComponent(name)}`);
   const rows = h('tbody', {}, calls.map(row));
-  const bad = (session.preflight ?? []).filter(({ level }) => level !== 'fine' && level !== 'ok');
+  const found = session.preflight ?? [];
   fill(
     root,
     h('p', { class: 'crumbs' }, h('a', { href: '#/sessions' }, 'Sessions'), ' / ', name),
@@ -91,12 +91,14 @@ async function one(root, name) {
           'Checks inside',
           session.preflight === null
             ? 'have not run'
-            : bad.length === 0
+            : found.length === 0
               ? 'nothing found'
               : h(
                   'ul',
                   {},
-                  bad.map((finding) => h('li', {}, escapeHostile(JSON.stringify(finding)))),
+                  found.map(({ check, level, detail, mend }) =>
+                    h('li', {}, escapeHostile(`${level}: ${check}: ${detail} (${mend})`)),
+                  ),
                 ),
         ],
       ),

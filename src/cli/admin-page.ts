@@ -13,9 +13,15 @@ export async function startAdmin(options: {
   readonly fault: (error: unknown) => void;
 }): Promise<Admin | null> {
   if (options.snapshot.config.admin === null) return null;
-  const [{ openAdmin }, { askRestart, previewRestart }] = await Promise.all([
+  const [{ openAdmin }, { requestRestart, previewRestart }] = await Promise.all([
     import('../web/admin.ts'),
     import('./restart-ask.ts'),
   ]);
-  return openAdmin({ ...options, restarts: { ask: askRestart, preview: previewRestart } });
+  return openAdmin({
+    ...options,
+    restarts: {
+      preview: previewRestart,
+      ask: async (request, principal) => (await requestRestart(request, false, principal)).answer,
+    },
+  });
 }

@@ -1,8 +1,10 @@
 /** The path of one call to an upstream server: filter → log → server → log. Its result passes as it is. */
 import type { Config } from '../config/types.ts';
 import { isAllowed } from '../proxy/catalog.ts';
+import type { ReasonCode } from '../policy/types.ts';
 import type { UpstreamOutcome, UpstreamResult, Upstreams } from '../proxy/types.ts';
 import type { Active } from './active.ts';
+import type { Hold } from './admission.ts';
 import type { CallOptions, ToolResult } from './core.ts';
 import { finishCall, logDecided, type Recorder } from './records.ts';
 import type { Registered } from './registry.ts';
@@ -13,18 +15,21 @@ export type UpstreamCall = {
   readonly args: Readonly<Record<string, unknown>>;
   readonly options: CallOptions;
   readonly seq: string;
+  /** No rule says of a server's tool that it only reads: all of them are held. */
+  readonly hold: Hold | null;
 };
 
 /** `forwarded`: the server's own, to be left as it is; else a denial of ours. Throws WraptoolError log_unavailable. */
 export async function callUpstream(
   stages: Recorder & { readonly upstreams: Upstreams },
   active: Active,
-  { tool: { name, server, tool }, args, options, seq }: UpstreamCall,
+  { tool: { name, server, tool }, args, options, seq, hold }: UpstreamCall,
 ): Promise<{ readonly forwarded: boolean; readonly result: ToolResult }> {
-  const deny = (outcome: { reason: 'upstream_tool_not_allowed' | 'busy'; detail: string }) =>
+  const deny = (outcome: { reason: ReasonCode; detail: string }) =>
     refusal(outcome.reason, outcome.detail, { tool: name });
   const problem = filtered(active.snapshot.config, server, tool);
-  const denied = problem === null ? null : deny({ reason: 'upstream_tool_not_allowed', detail: problem });
+  const why = problem === null ? hold : ({ reason: 'upstream_tool_not_allowed', detail: problem } as const);
+  const denied = why === null ? null : deny(why);
   logDecided(stages.log, active.scrub, {
     seq,
     decision: denied ?? { decision: 'allow', tool: name, subcommand: [], argv: [], rule: null },

@@ -47,6 +47,8 @@ export type CallOptions = {
 export interface Core {
   /** Whether `message` of a call may ever be used. */
   forwardsLogs(): boolean;
+  /** sha256 (hex) of the config that is served. */
+  configHash(): string;
   /** Resolves when the tools are described as they will be, soon in any case: to be awaited before they are listed. */
   ready(): Promise<void>;
   /** `caller`: the client that asked for the list; without it, for the gateway's own use. */

@@ -9,6 +9,7 @@ import type { Allowed, Decision, Denied } from '../policy/types.ts';
 import type { Upstreams } from '../proxy/types.ts';
 import type { RequestBook } from '../requests/book.ts';
 import type { Active, ActiveTool } from './active.ts';
+import type { Admission, Hold } from './admission.ts';
 import { callUpstream, filtered } from './call-upstream.ts';
 import type { CallOptions, Caller, ToolResult } from './core.ts';
 import { openCwd, type OpenedCwd } from './cwd.ts';
@@ -29,6 +30,7 @@ export type Stages = {
   readonly active: () => Active;
   readonly log: Log;
   readonly executor: Executor;
+  readonly admission: Admission;
   readonly upstreams: Upstreams;
   readonly repeats: Repeats;
   readonly requests: RequestBook;
@@ -90,13 +92,26 @@ async function perform(
   const ours = (result: ToolResult) => ({ forwarded: false, result });
   try {
     if (registered?.kind === 'upstream')
-      return await callUpstream(stages, active, { tool: registered, args, options, seq });
+      return await callUpstream(stages, active, {
+        tool: registered,
+        args,
+        options,
+        seq,
+        hold: await holdOf(stages, active, call),
+      });
     if (registered?.kind === 'own' && registered.name !== 'wraptool_run')
       return ours(await ownTool(stages, active, registered.name, call));
     return ours(await command(stages, active, call, seq, run));
   } catch (error) {
     return ours(unlogged(stages, error, call.name, active.scrub));
   }
+}
+
+/** Why the call is refused if it may change something. The operator's own probe is what proves a gateway: it has to run. */
+async function holdOf({ admission }: Stages, active: Active, { name, args }: Call): Promise<Hold | null> {
+  const hold = await admission.hold();
+  const probe = name === active.snapshot.config.supervisor.probe_tool && Object.keys(args).length === 0;
+  return probe && hold?.reason === 'runtime_unproven' ? null : hold;
 }
 
 /** What is to be run, as the policy reads it; a denial says why the arguments are none. */
@@ -154,9 +169,11 @@ async function command(
   });
   try {
     const cwd = opened.dir?.realPath ?? null;
-    const own = decide(active, run, opened);
+    const hold = await holdOf(stages, active, call);
+    const own = admitted(decide(active, run, opened), hold);
+    // A grant that is counted is not used up by a call that would be refused all the same.
     const granted =
-      own.decision === 'deny' && !('decision' in run)
+      own.decision === 'deny' && hold === null && !('decision' in run)
         ? await grantedCall(stages, active, seq, own, cwd, (policy) => decideBy(policy, run, opened))
         : null;
     const decision = granted ?? own;
@@ -187,6 +204,12 @@ function remember(
 
 function decide(active: Active, run: Run | Denied, opened: OpenedCwd): Decision {
   return 'decision' in run ? run : decideBy(active.snapshot.policy, run, opened);
+}
+
+/** What was allowed and may change something is refused while there is a hold. */
+function admitted(decision: Decision, hold: Hold | null): Decision {
+  if (hold === null || decision.decision === 'deny' || decision.readOnly) return decision;
+  return refusal(hold.reason, hold.detail, decision);
 }
 
 function decideBy(policy: Policy, run: Run, opened: OpenedCwd): Decision {

@@ -28,8 +28,10 @@ export type Reloading = {
   readonly fault: (error: unknown) => void;
 };
 
+export type Reloaded = 'loaded' | 'kept' | 'swapped';
+
 /** Loads, validates and resolves anew; what fails on the way leaves the running policy as it is, said and logged. */
-export async function reload(reloading: Reloading): Promise<void> {
+export async function reload(reloading: Reloading): Promise<Reloaded> {
   const { current, voice } = reloading;
   const running = current.active.snapshot;
   try {
@@ -43,12 +45,14 @@ export async function reload(reloading: Reloading): Promise<void> {
     record(reloading, same ? 'loaded' : 'swapped', active.snapshot.hash, waits);
     voice.note(`config reloaded (${active.snapshot.hash.slice(0, 12)})`);
     if (waits !== null) voice.warn(waits);
+    return same ? 'loaded' : 'swapped';
   } catch (error) {
     if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
     record(reloading, 'kept', running.hash, current.active.scrub(error.message).slice(0, 4096));
     voice.warn(`${error.message}: the running policy stays`);
     for (const problem of error.problems) voice.warn(problem);
     if (error.hint !== undefined) voice.warn(`hint: ${error.hint}`);
+    return 'kept';
   }
 }
 
@@ -66,7 +70,7 @@ async function prepare(
 /** A log that can't be written refuses calls by itself; a tighter policy must not wait for it. */
 function record(
   { log, fault, sessionId }: Reloading,
-  result: 'loaded' | 'kept' | 'swapped',
+  result: Reloaded,
   config: string,
   detail: string | null,
 ): void {

@@ -12,6 +12,8 @@ import type { Upstreams } from '../proxy/types.ts';
 import { openLog, type Log } from '../log/append.ts';
 import type { RequestBook } from '../requests/book.ts';
 import { sessionsDir, stateDir } from '../paths.ts';
+import { createAdmission } from './admission.ts';
+import { contaminationOf } from './contamination.ts';
 import { activate, withGrants, type Active, type Surroundings } from './active.ts';
 import type { Core } from './core.ts';
 import { createDescribing, type Describing } from './described.ts';
@@ -19,10 +21,11 @@ import { handleCall, type Stages } from './handle-call.ts';
 import { createHelpReader } from './help.ts';
 import { createOffered, type Offered } from './offered.ts';
 import { createPeers } from './peer.ts';
-import { reload } from './reload.ts';
+import { reload, type Reloaded } from './reload.ts';
 import { createRepeats } from './repeat.ts';
 import { createRefusedCalls } from './refused.ts';
 import type { SessionFacts } from './session-facts.ts';
+import type { Supervised } from './supervised.ts';
 import { preflightClient } from '../relay/preflight/types.ts';
 import { openRequests, sessionIdOf } from './session-requests.ts';
 import { listen, type Listening } from './transport/listen.ts';
@@ -33,7 +36,12 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type Mode =
   | { readonly kind: 'bare'; readonly name: string | null }
-  | { readonly kind: 'session'; readonly session: SessionFacts };
+  | {
+      readonly kind: 'session';
+      readonly session: SessionFacts;
+      /** Nothing that changes something runs before the supervisor says that this gateway is proven. */
+      readonly supervised: boolean;
+    };
 
 export type ServeOptions = {
   readonly snapshot: Snapshot;
@@ -58,6 +66,7 @@ export type Serving = {
   readonly socket: string | null;
   /** As if the config had changed; resolves when it was loaded, or refused. */
   reload(): Promise<void>;
+  readonly supervised: Supervised;
   /** Takes no more calls, gives those in flight `graceMs`, ends what runs. Idempotent. */
   close(cause: string, graceMs: number): Promise<void>;
 };
@@ -92,7 +101,14 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const requests = openRequests(options, current, log, sessionId);
   await requests.refresh();
   current.active = withGrants(current.active, requests.grants(), options.env);
-  const stages = assemble(options, current, log, upstreams, scrub, requests, () => watch.reload());
+  const admission = createAdmission({
+    proven: mode.kind === 'bare' || !mode.supervised,
+    contamination: contaminationOf(options.env, namespaceOf(mode)),
+  });
+  const stages = {
+    ...assemble(options, current, log, upstreams, scrub, requests, () => watch.reload()),
+    admission,
+  };
   const end = async () => {
     await upstreams.close();
     requests.close();
@@ -125,12 +141,13 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     ...about,
     facts: { config: snapshot.hash, tools: offered.hash(), session_id: sessionId },
   });
+  let reloaded: Reloaded = 'kept';
   const watch = watchConfig({
     file: options.configFile,
     loaded: snapshot.hash,
     onWarn: (warning) => voice.warn(warning),
-    onChange: () =>
-      reload({
+    onChange: async () => {
+      reloaded = await reload({
         load: options.load,
         check,
         current,
@@ -146,13 +163,28 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         log,
         voice,
         fault: options.fault,
-      }),
+      });
+    },
   });
   let closing: Promise<void> | null = null;
   return {
     url: listening.url,
     socket: listening.socket,
     reload: () => watch.reload(),
+    supervised: {
+      ...admission,
+      status: () => {
+        const { hash, config } = current.active.snapshot;
+        return { config: hash, probe_tool: config.supervisor.probe_tool };
+      },
+      reload: async () => {
+        reloaded = 'kept';
+        await watch.reload();
+        return reloaded;
+      },
+      restartServer: (server) => upstreams.restart(server),
+      leave: () => listening.leave(),
+    },
     close(cause, graceMs) {
       closing ??= (async () => {
         watch.close();
@@ -191,7 +223,7 @@ function assemble(
   scrub: Pick<Active['scrubber'], 'stream'>,
   requests: RequestBook,
   reloadConfig: () => Promise<void>,
-): Stages {
+): Omit<Stages, 'admission'> {
   return {
     active: () => current.active,
     log,
@@ -204,6 +236,11 @@ function assemble(
     reloadConfig,
     fault,
   };
+}
+
+/** What can be restarted, and contaminated: null for a bare gateway without a name. */
+function namespaceOf(mode: Mode): string | null {
+  return mode.kind === 'session' ? mode.session.name : mode.name;
 }
 
 function nameOf(mode: Mode): string {
@@ -246,6 +283,7 @@ function createCore(stages: Stages, offered: Offered, described: Describing, voi
   let listed = false;
   return {
     forwardsLogs: () => Object.keys(stages.active().snapshot.config.mcp_servers).length > 0,
+    configHash: () => stages.active().snapshot.hash,
     ready: () => described.first(),
     listTools: (caller) => {
       const isHarness = caller !== undefined && !caller.client.startsWith(`${preflightClient.name}/`);
@@ -255,7 +293,9 @@ function createCore(stages: Stages, offered: Offered, described: Describing, voi
       return offered.list();
     },
     callTool: (caller, name, args, options) =>
-      handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),
+      stages.admission.track(() =>
+        handleCall(stages, { caller, name, args: args as Readonly<Record<string, unknown>>, options }),
+      ),
     onToolsChanged: (listener) => offered.onChanged(listener),
   };
 }

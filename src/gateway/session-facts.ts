@@ -35,8 +35,15 @@ export async function isTidy(dir: string, id: string): Promise<boolean> {
   }
 }
 
-/** Throws WraptoolError gateway_failed where the folder is not that session's. */
-export async function readSessionFacts(dir: string | undefined, name: string): Promise<SessionFacts> {
+/**
+ * `socket`: where to listen; absent: at the session's address. Throws WraptoolError gateway_failed where the folder is not
+ * that session's.
+ */
+export async function readSessionFacts(
+  dir: string | undefined,
+  name: string,
+  socket?: string,
+): Promise<SessionFacts> {
   if (dir === undefined || !path.isAbsolute(dir))
     throw new WraptoolError('gateway_failed', `WRAPTOOL_SESSION_DIR is not set for the session '${name}'`, {
       hint: "'serve --session' is internal: 'wraptool up' starts it",
@@ -53,5 +60,5 @@ export async function readSessionFacts(dir: string | undefined, name: string): P
   }
   if (facts.name !== name)
     throw new WraptoolError('gateway_failed', `'${file}' is of the session '${facts.name}', not '${name}'`);
-  return { ...facts, dir, socket: path.join(dir, 'socket', 'gateway.sock') };
+  return { ...facts, dir, socket: socket ?? path.join(dir, 'socket', 'gateway.sock') };
 }

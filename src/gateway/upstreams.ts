@@ -52,7 +52,8 @@ async function makeRunDir(env: Env, sessionDir: string | null): Promise<string> 
   if (sessionDir !== null) {
     const dir = path.join(sessionDir, 'servers');
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    return dir;
+    // Its own: while a session's gateway is replaced there are two of them.
+    return await mkdtemp(path.join(dir, `${process.pid}-`));
   }
   const parent = path.join(stateDir(env), 'serve');
   await mkdir(parent, { recursive: true, mode: 0o700 });

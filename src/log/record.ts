@@ -155,12 +155,15 @@ const restart = z.strictObject({
   result: text,
   reason: text.nullable(),
   action_id: text.nullable(),
+  /** What it belongs to: `restart` one request and its outcome, `session`, `marker`. */
+  ids: z.record(z.string(), z.string()).optional(),
 });
 const contamination = z.strictObject({
   event: z.literal('contamination'),
   namespace: text,
   reason: text,
   detail: text.nullable(),
+  marker: text.optional(),
 });
 
 export const eventSchema = z.discriminatedUnion('event', [

@@ -46,6 +46,18 @@ export async function readNamespaces(env: Env): Promise<NamespaceRecord[]> {
   );
 }
 
+/** One namespace's record; null where it is not recorded. Errors: as readNamespaces. */
+export async function readNamespace(env: Env, name: string): Promise<NamespaceRecord | null> {
+  const file = fileOf(env, name);
+  await assertOperatorsOwn(folderOf(env), 'state');
+  try {
+    return read(file, await readFile(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
 async function filesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

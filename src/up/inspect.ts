@@ -5,7 +5,8 @@ import { ask } from './control/client.ts';
 import type { LiveFacts } from './control/session-control.ts';
 import type { Finding } from './preflight.ts';
 import { findSession, type Session, type SessionState } from './session.ts';
-import { sessionStatus } from './sessions.ts';
+import { sessionHealth, sessionStatus } from './health.ts';
+import type { Health } from '../restart/health.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -35,6 +36,7 @@ export type Inspection = Pick<
     readonly log: string | null;
   };
   readonly supervisor: { readonly pid: number; readonly alive: boolean; readonly answers: boolean };
+  readonly health: Health;
   readonly gateway: { readonly pid: number; readonly alive: boolean } | null;
   /** Null before the checks inside the runtime ran. */
   readonly preflight: readonly Finding[] | null;
@@ -46,6 +48,7 @@ export type Inspection = Pick<
 export async function inspectSession(env: Env, name: string): Promise<Inspection> {
   const { session, alive } = await findSession(env, name);
   const { state } = session;
+  const health = await sessionHealth(env, session);
   const live = alive ? await liveFacts(env, name) : null;
   const { id, harness, runtime, workspace, roots, owner, config, remotes, created, facts } = state;
   return {
@@ -53,7 +56,8 @@ export async function inspectSession(env: Env, name: string): Promise<Inspection
     id,
     harness,
     runtime,
-    status: alive ? await sessionStatus(session) : 'dead',
+    status: alive ? sessionStatus(session, health) : 'dead',
+    health,
     created,
     workspace,
     roots,

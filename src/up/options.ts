@@ -16,6 +16,8 @@ export type UpOptions = {
   readonly definition?: string | undefined;
   readonly harnessVersion?: string | undefined;
   readonly yolo: boolean;
+  /** The operator agrees that this session is restarted: see restart/gate.ts. */
+  readonly allowRestart?: boolean | undefined;
   readonly args: readonly string[];
 };
 

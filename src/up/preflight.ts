@@ -1,9 +1,10 @@
 /** The checks inside the runtime, as its user, before the harness starts: one command there, its findings read as hostile. */
-import { PassThrough } from 'node:stream';
 import { WraptoolError } from '../errors.ts';
 import { homeDir } from '../paths.ts';
 import { hasTerminal, terminalSize } from './attach.ts';
-import { inside, type LaunchSpec, type Started } from './runtime/runtime.ts';
+import { runInside } from './inside.ts';
+import type { Probe } from './probe.ts';
+import type { LaunchSpec, Started } from './runtime/runtime.ts';
 
 export type Finding = {
   /** What was looked at: workspace, git, gateway, dns, clock, locale, terminal, credentials. */
@@ -17,16 +18,13 @@ export type Finding = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const program = import.meta.url.endsWith('.ts') ? 'preflight.ts' : 'preflight.js';
-const longestMs = 30_000;
-const longestAnswer = 64 * 1024;
-
 /** Looks from inside. `named`: variables that the operator named for the harness, set or not. */
 export async function preflight(
   started: Started,
   spec: LaunchSpec,
   world: { readonly env: Env },
   named: readonly string[],
+  probe: Probe,
 ): Promise<readonly Finding[]> {
   const size = hasTerminal() ? terminalSize() : null;
   const own = size !== null && started.ownTerminals === true;
@@ -38,19 +36,9 @@ export async function preflight(
     now: Date.now(),
     terminal: size === null ? null : { ...size, own },
     named: [...new Set([...named, ...Object.keys(spec.env)])],
+    probe,
   };
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const said = Promise.all([collect(stdout), collect(stderr)]);
-  const running = await started.exec(
-    [inside.node, `${inside.relay}/${program}`, JSON.stringify(expected)],
-    { stdin: null, stdout, stderr },
-    own ? { terminal: size } : {},
-  );
-  const timer = setTimeout(() => void running.kill('SIGKILL').catch(() => undefined), longestMs);
-  const code = await running.exit.finally(() => clearTimeout(timer));
-  stdout.end();
-  stderr.end();
-  const [out, err] = await said;
+  const { code, out, err } = await runInside(started, 'preflight', expected, own ? size : null);
   const found = (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
   return spec.approved === undefined ? found : found.map(approvedCredential);
 }
@@ -77,12 +65,6 @@ export function assertNoFault(findings: readonly Finding[]): void {
 
 export function findingLine({ check, detail, mend }: Finding): string {
   return `${check}: ${detail} (${mend})`;
-}
-
-async function collect(stream: AsyncIterable<unknown>): Promise<string> {
-  let text = '';
-  for await (const part of stream) if (text.length < longestAnswer) text += (part as Buffer).toString('utf8');
-  return text;
 }
 
 /** What is not a list of findings is none: whoever made it is not the program that was started. */

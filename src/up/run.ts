@@ -8,16 +8,19 @@ import { WraptoolError } from '../errors.ts';
 import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
-import { startGateway, type Gateway } from '../supervise/supervisor.ts';
 import { announceRequests } from './announce.ts';
 import { lookAt } from './aftermath/look.ts';
 import { changedLines } from './aftermath/tell.ts';
+import { armed, armingOf } from './arming.ts';
+import { Audit } from './audit.ts';
 import { openSessionControl } from './control/session-control.ts';
 import { attend, listenForEnd } from './ending.ts';
+import type { Gateways } from './gateways.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
 import { newToken } from './plan.ts';
 import { assertNoFault, findingLine, preflight, type Finding } from './preflight.ts';
+import { proofOfFindings } from './probe.ts';
 import { confirmRemotes } from './remotes.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { openEvents, recordEvent } from './session-events.ts';
@@ -25,6 +28,7 @@ import { createSession, listSessions, proposeName, type Session } from './sessio
 import { repositoryBeyond } from './runtime/mounts.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
+import { gatewaysOf, makeKnown, restarting } from './supervision.ts';
 import { approvedFor, platformFor, survey, type Ground } from './survey.ts';
 import { Teardown } from './teardown.ts';
 
@@ -88,10 +92,15 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     );
     teardown.push('control socket', () => control.close());
     const token = newToken();
+    const audit = new Audit(ground.snapshot.config.requests.log, session.state.name);
+    teardown.push('audit', () => audit.close());
+    const gateways = gatewaysOf(session, ground, world, token, audit);
+    teardown.push('gateway', () => gateways.close());
+    await makeKnown(session, world);
     const gitFolders = shared.filter(({ writable }) => writable).map((folder) => folder.path);
     const [before] = await Promise.all([
       lookAt(ground.workspace.path, gitFolders),
-      world.step('gateway', () => gateway(session, ground, world, token, teardown)),
+      world.step('gateway', () => gateways.start()),
     ]);
     teardown.push('what changed', async () => {
       const after = await lookAt(ground.workspace.path, gitFolders);
@@ -119,8 +128,11 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     await session.update({ status: 'running', facts: started.facts });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
-    await world.step('checks inside', () => inspected(started, spec, session, ground, world));
-    control.ready(started, spec);
+    gateways.ready(started, spec);
+    await world.step('checks inside', () => inspected(started, spec, session, ground, world, gateways));
+    const arming = armingOf(world.env, options.allowRestart ?? false);
+    control.ready(started, spec, restarting(session, world, arming, audit, gateways));
+    world.note(armed(arming));
     ending.signal.throwIfAborted();
     await servePage(session, ground, world, teardown);
     const release = announceRequests({
@@ -168,16 +180,19 @@ async function inspected(
   session: Session,
   ground: Ground,
   world: UpWorld,
+  gateways: Gateways,
 ): Promise<void> {
   const findings: readonly Finding[] = await preflight(
     started,
     spec,
     world,
     ground.snapshot.config.up.harness_env,
+    await gateways.expected(),
   );
   recordEvent(session.dir, 'preflight', { findings });
   await session.update({ preflight: findings });
   assertNoFault(findings);
+  await gateways.proven(proofOfFindings(findings));
   for (const finding of findings) if (finding.level === 'warning') world.warn(findingLine(finding));
 }
 
@@ -186,38 +201,6 @@ async function reclaimed(world: UpWorld): Promise<void> {
   const reclaim = () => reclaimDead(world.env, (error) => world.warn(error.message));
   const dead = (await listSessions(world.env)).some(({ alive }) => !alive);
   for (const line of await (dead ? world.step('reclaim', reclaim) : reclaim())) world.note(line);
-}
-
-async function gateway(
-  session: Session,
-  ground: Ground,
-  world: UpWorld,
-  token: string,
-  teardown: Teardown,
-): Promise<void> {
-  const started: Gateway = await startGateway({
-    name: session.state.name,
-    dir: session.dir,
-    config: ground.configFile,
-    token,
-    env: world.env,
-    logFile: path.join(session.dir, 'gateway.log'),
-    main: world.main,
-  });
-  let asked = false;
-  teardown.push('gateway', () => {
-    asked = true;
-    return started.stop();
-  });
-  await session.update({ gateway: started.ref });
-  recordEvent(session.dir, 'gateway', { pid: started.ref.pid });
-  started.ended
-    .then(async (end) => {
-      recordEvent(session.dir, 'gateway ended', { ...end, asked });
-      if (!asked)
-        await session.update({ gateway: null, gatewayFault: end.signal ?? `exit code ${end.code}` });
-    })
-    .catch((error: unknown) => world.warn(`the gateway's end could not be recorded: ${String(error)}`));
 }
 
 /** Generated files: the client's configuration for this run, and first-run state in the harness HOME. */

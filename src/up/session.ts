@@ -3,6 +3,7 @@
  *   NAME/session.json   who, what, where; no secret
  *   NAME/socket/        mounted read-only into the runtime; holds gateway.sock
  *   NAME/files/         generated client configuration, mounted read-only
+ *   NAME/gateway-N.sock where the gateway that is the N-th listens; socket/gateway.sock is another name of the current one's
  *   NAME/gateway.log    what the gateway said on stderr
  *   NAME/events.jsonl   what the supervisor did and saw (session-events.ts)
  *   NAME/control.sock   requests to the supervisor (control/)
@@ -15,6 +16,7 @@ import { WraptoolError } from '../errors.ts';
 import { sessionsDir } from '../paths.ts';
 import type { Identity } from './runtime/mounts.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
+import type { Proof } from '../restart/health.ts';
 import type { Finding } from './preflight.ts';
 import { checkName, isReserved, nameShape } from './session-name.ts';
 
@@ -52,6 +54,8 @@ export type SessionState = {
   readonly network?: string;
   /** What the checks inside the runtime found before the harness was started. */
   readonly preflight?: readonly Finding[];
+  /** What a probe inside the runtime saw of the gateway that runs now; null before there was one. */
+  readonly proof?: Proof | null;
 };
 
 /** sun_path holds 108 bytes with the closing NUL. */
@@ -241,7 +245,7 @@ export async function listSessions(
 }
 
 const ownNames =
-  /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|events\.jsonl|control\.sock)$/;
+  /^(session\.json|\.session\.json\.\d+|socket|files|servers|devcontainer|gateway\.log|gateway-\d+\.sock|events\.jsonl|control\.sock)$/;
 
 /** Whether a folder without a state is what a removal left of a session, and not somebody else's. */
 async function isRest(dir: string): Promise<boolean> {

@@ -2,8 +2,10 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
-import { isAlive, signal, waitForEnd } from '../supervise/process.ts';
+import type { Health } from '../restart/health.ts';
+import { signal, waitForEnd } from '../supervise/process.ts';
 import { parseRuntime } from './choose.ts';
+import { sessionHealth, sessionStatus } from './health.ts';
 import { createRuntime } from './runtime/create.ts';
 import { findSession, listSessions, removeUnfinished, type Session } from './session.ts';
 
@@ -18,6 +20,8 @@ export type SessionView = {
   readonly created: string;
   /** starting, running, ending, or what is wrong. */
   readonly status: string;
+  /** What may be claimed of its gateway. */
+  readonly health: Health;
 };
 
 /** An orderly teardown stops a container, which may take its grace period. */
@@ -28,17 +32,11 @@ export async function viewSessions(env: Env): Promise<SessionView[]> {
   for (const { session, alive } of await listSessions(env)) {
     if (session === null || !alive) continue;
     const { name, id, harness, runtime, workspace, created } = session.state;
-    views.push({ name, id, harness, runtime, workspace, created, status: await sessionStatus(session) });
+    const health = await sessionHealth(env, session);
+    const status = sessionStatus(session, health);
+    views.push({ name, id, harness, runtime, workspace, created, status, health });
   }
   return views;
-}
-
-/** What a living session does, or what is wrong with it. */
-export async function sessionStatus(session: Session): Promise<string> {
-  const { gateway, gatewayFault, status: said } = session.state;
-  if (gatewayFault !== null) return `gateway ended (${gatewayFault})`;
-  if (gateway !== null && !(await isAlive(gateway))) return 'gateway ended';
-  return said;
 }
 
 /**

@@ -41,7 +41,10 @@ export async function describeUp(options: UpOptions, world: UpWorld): Promise<De
     })),
     {
       what: 'gateway',
-      argv: ['wraptool', 'serve', '--session', name, '--config', ground.configFile, '--json'],
+      argv: [
+        ...['wraptool', 'serve', '--session', name, '--config', ground.configFile],
+        ...['--supervised', path.join(dir, 'gateway-1.sock'), '--json'],
+      ],
     },
     ...(await ground.choice.runtime.describe(spec)),
   ];

@@ -25,6 +25,8 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'paths.ts',
     // Of the supervisor only who is at the other end of a socket.
     'supervise/credentials.ts',
+    // Whether its namespace is contaminated.
+    'restart',
     // As whom the checks inside speak.
     'relay/preflight/types.ts',
   ],
@@ -36,6 +38,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
     'confine',
     'devcontainer',
     'supervise',
+    'restart',
     'paths.ts',
     'executor/guards/git/discover.ts',
   ],
@@ -177,6 +180,7 @@ test('only what has to starts processes', () =>
           'harness/lock.ts',
           'harness/npm.ts',
           'supervise/supervisor.ts',
+          'supervise/systemctl.ts',
           'requests/notify.ts',
           // Inside the runtime, where it asks git.
           'relay/preflight/workspace.ts',

@@ -46,6 +46,8 @@ export async function live(
     workspace?: string;
     script?: string;
     env?: Record<string, string>;
+    /** Further options of `up`. */
+    up?: readonly string[];
   } = {},
 ): Promise<Live> {
   const { name = 'life', script = 'echo harness-is-ready; sleep 600' } = options;
@@ -60,6 +62,7 @@ export async function live(
     name,
     '--workspace',
     folder,
+    ...(options.up ?? []),
     '--',
     '-c',
     script,

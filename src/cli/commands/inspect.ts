@@ -38,6 +38,7 @@ function rows(found: Inspection): (readonly [string, string])[] {
     ['folder', found.paths.session],
     ['log', found.paths.log ?? 'unknown'],
     ['supervisor', `pid ${supervisor.pid}, ${supervisor.alive ? answers : 'gone'}`],
+    ['health', [found.health.status, ...found.health.reasons].join('; ')],
     ['gateway', gateway === null ? 'none' : `pid ${gateway.pid}, ${gateway.alive ? 'runs' : 'gone'}`],
     ...(preflight === null ? [['checks', 'not run yet'] as const] : []),
     ...(preflight?.length === 0 ? [['checks', 'all fine'] as const] : []),

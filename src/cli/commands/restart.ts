@@ -1,20 +1,24 @@
-import path from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import { WraptoolError } from '../../errors.ts';
 import { openLog } from '../../log/append.ts';
-import { stateDir } from '../../paths.ts';
 import { classify, type Classification } from '../../restart/classify/classify.ts';
 import { contract } from '../../restart/contract.ts';
 import { liveMarkers } from '../../restart/gate.ts';
 import type { Answer, Preview } from '../../restart/preview.ts';
 import { clearMarkers } from '../../restart/store.ts';
 import { escapeHostile } from '../hostile.ts';
-import { askRestart, ownUid, previewRestart } from '../restart-ask.ts';
-import { knownNamespaces } from '../restart-namespaces.ts';
-import { printJson, printLine } from '../voice.ts';
+import type { RestartOutcome } from '../../up/control/restart-server.ts';
+import { knownNamespaces } from '../../up/namespaces.ts';
+import { logFolder, ownUid, previewRestart, requestRestart } from '../restart-ask.ts';
+import { note as remark, printJson, printLine } from '../voice.ts';
 
-type RestartFlags = { mode: string; preview?: boolean; confirm?: string; json?: boolean };
+type RestartFlags = {
+  mode: string;
+  preview?: boolean;
+  confirm?: string;
+  wait?: boolean;
+  json?: boolean;
+};
 
 export function register(program: Command): void {
   const restart = program
@@ -25,6 +29,7 @@ export function register(program: Command): void {
     .option('--mode <mode>', 'restart or reload', 'restart')
     .option('--preview', 'say what it would need and do; nothing is done')
     .option('--confirm <phrase>', 'the phrase that the preview gives')
+    .option('--wait', 'wait until it is done, and end with 0 only if the gateway is clean then')
     .option('--json', 'as JSON')
     .action(async (namespace: string | undefined, flags: RestartFlags) => {
       process.exitCode = await ask(namespace, flags);
@@ -68,7 +73,7 @@ async function classifyCommand(
   command: string,
   { pid, json }: { pid: number[]; json?: boolean },
 ): Promise<0 | 3> {
-  const { namespaces, pids } = await knownNamespaces(process.env);
+  const { namespaces, pids } = await knownNamespaces(process.env, remark);
   const names = namespaces.filter(({ kind }) => kind !== 'server').map(({ name }) => name);
   const result = classify(command, { pids: new Set([...pids, ...pid]), names });
   if (json === true) printJson(result);
@@ -87,7 +92,7 @@ function printClassification(result: Classification): void {
 }
 
 async function showPolicy({ json }: { json?: boolean }): Promise<void> {
-  const rules = contract((await knownNamespaces(process.env)).namespaces);
+  const rules = contract((await knownNamespaces(process.env, remark)).namespaces);
   if (json === true) return printJson(rules);
   const { actions, modes, known_namespaces, ...rest } = rules;
   printLine(`modes: ${modes.join(', ')}`);
@@ -96,8 +101,8 @@ async function showPolicy({ json }: { json?: boolean }): Promise<void> {
   for (const { id, required_role } of actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
 }
 
-/** Exit code: 0 for a preview, 3 for a refusal. */
-async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 3> {
+/** Exit code: 0 for a preview and what was handed over, 3 for a refusal; with --wait 1 where it is not clean afterwards. */
+async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 1 | 3> {
   if (namespace === undefined)
     throw new WraptoolError('usage', 'a namespace is missing', {
       hint: 'wraptool restart policy lists what can be restarted',
@@ -109,10 +114,11 @@ async function ask(namespace: string | undefined, flags: RestartFlags): Promise<
     else printPreview(shown);
     return 0;
   }
-  const result = await askRestart(request);
-  if (flags.json === true) printJson(result);
-  else printAnswer(result);
-  return 3;
+  const { answer: result, outcome } = await requestRestart(request, flags.wait ?? false);
+  if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
+  else printAnswer(result, outcome);
+  if (!result.allowed) return 3;
+  return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
 }
 
 function printPreview(shown: Preview): void {
@@ -125,9 +131,20 @@ function printPreview(shown: Preview): void {
   printLine(`restart hook: ${shown.restart_hook.configured ? 'configured' : 'none'}`);
 }
 
-function printAnswer({ reason_code, detail, next_action }: Answer): void {
-  printLine(`refused: ${reason_code}: ${escapeHostile(detail)}`);
-  printLine(`next: ${escapeHostile(next_action)}`);
+function printAnswer(
+  { allowed, reason_code, detail, next_action }: Answer,
+  outcome: RestartOutcome | null,
+): void {
+  if (!allowed) {
+    printLine(`refused: ${reason_code}: ${escapeHostile(detail)}`);
+    printLine(`next: ${escapeHostile(next_action)}`);
+  } else if (outcome === null)
+    printLine('handed over to the supervisor; "wraptool inspect" tells how it went');
+  else {
+    const { result, detail: why, health } = outcome;
+    printLine(`${result}${why === null ? '' : `: ${escapeHostile(why)}`}`);
+    printLine(escapeHostile([`health: ${health.status}`, ...health.reasons].join('; ')));
+  }
 }
 
 type ReconcileFlags = { note: string; config?: string; dryRun?: boolean; json?: boolean };
@@ -137,7 +154,7 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
     throw new WraptoolError('usage', '--note takes a text of 1 to 2000 characters', {
       hint: 'say what happened',
     });
-  const { namespaces, markers } = await knownNamespaces(process.env);
+  const { namespaces, markers } = await knownNamespaces(process.env, remark);
   if (!namespaces.some((one) => one.name === name))
     throw new WraptoolError('namespace_unknown', `"${name}" is no live or recorded namespace`, {
       hint: 'wraptool restart policy lists them',
@@ -173,16 +190,5 @@ async function clear(name: string, text: string, config: string | undefined) {
     return await clearMarkers(process.env, name, { actor, note: text }, new Date());
   } finally {
     log.close();
-  }
-}
-
-/** The config's log; where there is no config, the default one. */
-async function logFolder(config: string | undefined): Promise<string> {
-  try {
-    return (await loadConfig({ path: config, env: process.env })).config.requests.log;
-  } catch (error) {
-    if (config === undefined && error instanceof WraptoolError && error.code === 'config_missing')
-      return path.join(stateDir(process.env), 'log');
-    throw error;
   }
 }

@@ -4,6 +4,8 @@ import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
 import type { SessionFacts } from '../../gateway/session-facts.ts';
 import type { Admin } from '../../web/admin.ts';
+import { takeOrders } from '../../gateway/supervised.ts';
+import type { Control } from '../../up/control/server.ts';
 import { callAttention } from '../attention.ts';
 import { note, printJson, printLine, warn } from '../voice.ts';
 import { escapeHostile } from '../hostile.ts';
@@ -12,6 +14,7 @@ type Flags = {
   readonly config?: string;
   readonly name?: string;
   readonly session?: string;
+  readonly supervised?: string;
   readonly json?: boolean;
 };
 
@@ -24,6 +27,7 @@ export function register(program: Command): void {
     .option('--json', 'say as JSON when it is ready')
     .helpOption('-h, --help')
     .addOption(program.createOption('--session <name>', 'internal: the gateway of a session').hideHelp())
+    .addOption(program.createOption('--supervised <socket>', 'internal: takes orders on stdin').hideHelp())
     .action(run);
 }
 
@@ -33,17 +37,44 @@ async function run(flags: Flags): Promise<void> {
   const { startSpawner } = await import('../../executor/spawner.ts');
   const spawner = startSpawner();
   try {
-    const ending = whatEnds(flags.session !== undefined);
-    const { serving, session, admin } = await reloadable(start(flags, spawner));
-    if (flags.json) printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid });
+    const { cause: ending, end } = whatEnds(flags.session !== undefined);
+    const { serving, session, log, admin } = await reloadable(start(flags, spawner));
+    const control =
+      flags.name === undefined || session !== null ? null : await named(flags.name, serving, log);
+    const { config } = serving.supervised.status();
+    if (flags.supervised !== undefined)
+      // Announced first: an order may follow at once.
+      takeOrders(process.stdin, serving.supervised, printJson, () => end('replaced'));
+    if (flags.json)
+      printJson({ event: 'ready', url: serving.url, socket: serving.socket, pid: process.pid, config });
     else printLine(`listening on ${serving.url ?? `unix:${serving.socket ?? ''}`}`);
     const cause = await ending;
+    // So that the supervisor knows a signal of somebody else's from an end that it asked for.
+    if (flags.supervised !== undefined) printJson({ event: 'ending', cause });
+    await control?.close();
     await admin?.close();
     if (cause === orphaned && session !== null) await leave(serving, session);
     else await serving.close(cause, graceMs);
   } finally {
     await spawner.close();
     process.stdin.destroy();
+  }
+}
+
+/** What has a name can be restarted, by its unit. What was started is ended again where it can't have that name. */
+async function named(name: string, serving: Serving, log: string): Promise<Control> {
+  const { openServeControl } = await import('../../up/control/serve-control.ts');
+  try {
+    return await openServeControl({
+      name,
+      env: process.env,
+      log,
+      note: (line) => note(escapeHostile(line)),
+      fault: (error) => warn(escapeHostile(String(error))),
+    });
+  } catch (error) {
+    await serving.close('its name is taken', 0);
+    throw error;
   }
 }
 
@@ -60,7 +91,7 @@ async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; session: SessionFacts | null; admin: Admin | null }> {
+): Promise<{ serving: Serving; session: SessionFacts | null; log: string; admin: Admin | null }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
@@ -73,7 +104,9 @@ async function start(
   const load = () => loadConfig({ path: flags.config, env });
   const snapshot = await load();
   const session =
-    flags.session === undefined ? null : await readSessionFacts(env['WRAPTOOL_SESSION_DIR'], flags.session);
+    flags.session === undefined
+      ? null
+      : await readSessionFacts(env['WRAPTOOL_SESSION_DIR'], flags.session, flags.supervised);
   const token = session ? sessionToken(env) : await readToken(snapshot.config.mcp, env);
   delete process.env['WRAPTOOL_TOKEN'];
   delete process.env[snapshot.config.mcp.token_env];
@@ -84,7 +117,9 @@ async function start(
     snapshot,
     load,
     configFile,
-    mode: session ? { kind: 'session', session } : { kind: 'bare', name: flags.name ?? null },
+    mode: session
+      ? { kind: 'session', session, supervised: flags.supervised !== undefined }
+      : { kind: 'bare', name: flags.name ?? null },
     token,
     spawner,
     env,
@@ -93,13 +128,14 @@ async function start(
     attention: ({ id }) => callAttention(process.stderr, id),
     fault,
   });
+  const { log } = snapshot.config.requests;
   // A session's page is its supervisor's: it outlives its gateway, and no MCP request reaches that process.
-  if (session !== null) return { serving, session, admin: null };
+  if (session !== null) return { serving, session, log, admin: null };
   try {
     const { startAdmin } = await import('../admin-page.ts');
     const admin = await startAdmin({ snapshot, configFile, env, session: null, fault });
     if (admin !== null) note('the operator\'s page is on: "wraptool admin open" prints a link');
-    return { serving, session, admin };
+    return { serving, session, log, admin };
   } catch (error) {
     await serving.close('the page could not be served', 0);
     throw error;
@@ -133,13 +169,14 @@ const graceMs = 1_000;
 
 const orphaned = 'the supervisor is gone';
 
-/** Resolves with the reason to end. A session's gateway ends with its supervisor, which holds the other end of stdin. */
-function whatEnds(supervised: boolean): Promise<string> {
-  return new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
-    if (!supervised) return;
-    process.stdin.on('end', () => resolve(orphaned));
-    process.stdin.on('error', () => resolve(orphaned));
+/** `cause` resolves with the reason to end, which `end` gives. A session's gateway ends with its supervisor, which holds the other end of stdin. */
+function whatEnds(supervised: boolean): { cause: Promise<string>; end: (cause: string) => void } {
+  const { promise: cause, resolve: end } = Promise.withResolvers<string>();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => end(name));
+  if (supervised) {
+    process.stdin.on('end', () => end(orphaned));
+    process.stdin.on('error', () => end(orphaned));
     process.stdin.resume();
-  });
+  }
+  return { cause, end };
 }

@@ -29,6 +29,7 @@ export function register(program: Command): void {
     .option('--harness-version <version>', 'another version than the checked one')
     .option('--dry-run', 'print what would run, secrets masked')
     .option('--json', 'errors and --dry-run as JSON, progress as JSON events on stderr')
+    .option('--allow-restart', 'let the operator restart its gateway: "wraptool restart NAME"')
     .option('--yolo', "use the harness's own auto-approve flag")
     .addHelpText(
       'after',

@@ -63,7 +63,7 @@ async function post(exchange: Exchange): Promise<void> {
   checkVersion(req);
   const requests = messages.filter((message) => message.kind === 'request');
   const session = sessionFor(exchange, messages, requests);
-  const headers = headersFor(session, requests);
+  const headers = headersFor(wire, session, requests);
   if (session) for (const message of messages) if (message.kind === 'notification') notice(session, message);
   if (requests.length === 0) {
     res.writeHead(202, { ...headers, 'content-length': 0 }).end();
@@ -80,11 +80,20 @@ async function post(exchange: Exchange): Promise<void> {
   }
 }
 
-function headersFor(session: Session | null, requests: readonly Request[]): Record<string, string> {
+function headersFor(
+  { core }: Wire,
+  session: Session | null,
+  requests: readonly Request[],
+): Record<string, string> {
   if (!session) return {};
   const opening = requests.some(({ method }) => method === 'initialize');
-  // Tells our relay that a call sent again under the same key is not run twice.
-  return { 'mcp-session-id': session.id, ...(opening ? { 'wraptool-repeat': 'by-key' } : {}) };
+  if (!opening) return { 'mcp-session-id': session.id };
+  // Tells our relay that a call sent again under the same key is not run twice, and a probe which config is served.
+  return {
+    'mcp-session-id': session.id,
+    'wraptool-repeat': 'by-key',
+    'wraptool-config': core.configHash(),
+  };
 }
 
 /** Before the session is looked at: a client that probes for a newer revision must learn which ones there are. */

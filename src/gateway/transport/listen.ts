@@ -40,6 +40,11 @@ export interface Listening {
   readonly socket: string | null;
   /** Takes no more requests, gives calls in flight `graceMs`, then ends all. */
   close(graceMs?: number): Promise<void>;
+  /**
+   * Another gateway has taken the address. Streams end, so that their clients open them there; what was accepted is
+   * answered, and each answer closes its connection. Resolves when nobody is connected, or only the silent.
+   */
+  leave(): Promise<void>;
 }
 
 /** Listens; throws WraptoolError address_in_use or gateway_failed. */
@@ -53,6 +58,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     subscriptions: new Set(),
     budget: { used: 0 },
     open: { streams: 0, calls: 0 },
+    leaving: false,
     fault: options.fault,
   };
   const gate = createGate(options.token, limits);
@@ -91,6 +97,19 @@ function running(
   return {
     url,
     socket,
+    async leave() {
+      wire.leaving = true;
+      if (socket !== null) await acceptAll(socket);
+      for (const subscription of [...wire.subscriptions]) subscription.end();
+      // A client that is about to use a connection which it kept open must not find it closed.
+      const linger = performance.now() + lingerMs;
+      while (wire.open.calls > 0 || (performance.now() < linger && (await connections(servers)) > 0)) {
+        // With a stream may end what its session runs.
+        for (const session of [...wire.sessions.all()])
+          if (session.running.size === 0) for (const stream of [...session.streams]) stream.close();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
     async close(graceMs = 0) {
       release();
       clearInterval(sweep);
@@ -102,6 +121,28 @@ function running(
       await Promise.all(closed);
     },
   };
+}
+
+const lingerMs = 2_000;
+
+/** The kernel's queue is first in, first out: when this connection is answered, all before it were taken from it. */
+function acceptAll(socket: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const last = connect(socket, () => last.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'));
+    last.once('error', reject);
+    last.once('close', () => resolve());
+    last.resume();
+  });
+}
+
+async function connections(servers: readonly Server[]): Promise<number> {
+  const counts = servers.map(
+    (server) =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
+  );
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
 async function idle(wire: Wire, graceMs: number): Promise<void> {
@@ -146,6 +187,7 @@ async function serve(
   { req, res, peerCwd }: Pick<Exchange, 'req' | 'res' | 'peerCwd'>,
   expects: boolean,
 ): Promise<void> {
+  if (wire.leaving) res.setHeader('connection', 'close');
   const target = gate(req, door);
   if (target.kind === 'health') return health(req, res);
   if (target.kind === 'nothing')

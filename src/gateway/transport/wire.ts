@@ -20,6 +20,8 @@ export type Wire = {
   readonly budget: Budget;
   /** Streams and calls that are open, over all sessions. */
   readonly open: { streams: number; calls: number };
+  /** Another gateway has taken the address: every answer closes its connection. */
+  leaving: boolean;
   /** A fault of the gateway itself, for its operator. */
   readonly fault: (error: unknown) => void;
 };

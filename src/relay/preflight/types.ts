@@ -12,6 +12,15 @@ export type Expected = {
   readonly terminal: { readonly rows: number; readonly columns: number; readonly own: boolean } | null;
   /** Variables that the operator named to be in here. */
   readonly named: readonly string[];
+  readonly probe: Probe;
+};
+
+/** What proves a gateway: a tool that answers, and the config that it says to serve. */
+export type Probe = {
+  /** Registered name; it is called without arguments. */
+  readonly tool: string;
+  /** sha256 (hex). */
+  readonly config: string;
 };
 
 export type Finding = {

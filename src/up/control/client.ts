@@ -1,11 +1,12 @@
 /** Our side of a session's control socket. Of the rest of `up` it loads only what is needed: `exec` is to start at once. */
+import { existsSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { assertOperatorsOwn } from '../../config/location.ts';
 import { WraptoolError, type ErrorCode } from '../../errors.ts';
 import { sessionsDir } from '../../paths.ts';
 import { checkName } from '../session-name.ts';
-import { controlSocket, readLine, writeLine, type Request } from './line.ts';
+import { controlSocket, readLine, serveSocket, writeLine, type Request } from './line.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -19,7 +20,8 @@ export async function ask(env: Env, name: string, request: Request): Promise<Ans
   const dir = join(sessionsDir(env), checkName(name));
   // Another user's folder could hold a supervisor of theirs.
   await assertOperatorsOwn(dir, 'state');
-  const socket = await connect(env, dir, name);
+  const serve = serveSocket(sessionsDir(env), name);
+  const socket = await connect(env, existsSync(dir) || !existsSync(serve) ? controlSocket(dir) : serve, name);
   try {
     writeLine(socket, request);
     const line = await inTime(readLine(socket), name);
@@ -36,15 +38,17 @@ export async function ask(env: Env, name: string, request: Request): Promise<Ans
   }
 }
 
-async function connect(env: Env, dir: string, name: string): Promise<Socket> {
-  const socket = createConnection(controlSocket(dir));
+async function connect(env: Env, file: string, name: string): Promise<Socket> {
+  const socket = createConnection(file);
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject);
       socket.once('connect', resolve);
     });
   } catch (error) {
-    throw await whyNot(env, name, (error as NodeJS.ErrnoException).code ?? (error as Error).message);
+    const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    if (file === serveSocket(sessionsDir(env), name)) throw unreachable(name, why);
+    throw await whyNot(env, name, why);
   }
   socket.removeAllListeners('error');
   // The end of the other side is told by what is read.

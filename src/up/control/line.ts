@@ -8,6 +8,11 @@ export function controlSocket(sessionDir: string): string {
   return join(sessionDir, 'control.sock');
 }
 
+/** Of a gateway without a session: no session's folder has a dot in its name. */
+export function serveSocket(sessions: string, name: string): string {
+  return join(sessions, `${name}.sock`);
+}
+
 const longest = 1024 * 1024;
 
 /** The next line, without what comes after it; null where the other side ended first. Throws on one that is too long. */

@@ -1,32 +1,37 @@
 /**
- * The supervisor's control socket, NAME/control.sock: never mounted into the runtime, mode 0600 in a folder of mode 0700,
+ * A supervisor's control socket, for a session NAME/control.sock: never mounted into the runtime, mode 0600 in a folder of mode 0700,
  * and where the kernel can be asked, open to the operator and root only. One connection is one request.
  */
 import { chmod, stat } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import path from 'node:path';
 import { WraptoolError } from '../../errors.ts';
-import { loadCredentials } from '../../supervise/credentials.ts';
-import { controlSocket, readLine, writeLine, type Request } from './line.ts';
+import { loadCredentials, type Credentials } from '../../supervise/credentials.ts';
+import { readLine, writeLine, type Request } from './line.ts';
 
-/** Answers one request on its connection, which is closed afterwards. A WraptoolError is answered as such. */
-export type Handler = (request: Request, connection: Socket) => Promise<void>;
+/**
+ * Answers one request on its connection, which is closed afterwards. A WraptoolError is answered as such. `peer`: who
+ * connected, null where the kernel can't be asked.
+ */
+export type Handler = (request: Request, connection: Socket, peer: Credentials | null) => Promise<void>;
 
 export type Control = {
   /** Ends all connections; the socket is gone. Idempotent. */
   close(): Promise<void>;
 };
 
-/** `handlers` by the request's `do`. `fault` is told what nobody asked for. */
+/** Listens at `file`. `handlers` by the request's `do`. `fault` is told what nobody asked for. */
 export async function openControl(
-  sessionDir: string,
+  file: string,
   handlers: Readonly<Record<string, Handler>>,
   fault: (error: unknown) => void,
 ): Promise<Control> {
   const own = process.getuid?.() ?? 0;
-  const folder = await stat(sessionDir);
+  const dir = path.dirname(file);
+  const folder = await stat(dir);
   if (folder.uid !== own || (folder.mode & 0o077) !== 0)
-    throw new WraptoolError('unsafe_location', `others may enter the session's folder "${sessionDir}"`, {
-      hint: `chmod 700 "${sessionDir}"`,
+    throw new WraptoolError('unsafe_location', `others may enter the folder "${dir}"`, {
+      hint: `chmod 700 "${dir}"`,
     });
   const connections = new Set<Socket>();
   let credentials: ReturnType<typeof loadCredentials> | null = null;
@@ -43,9 +48,9 @@ export async function openControl(
     const read = await (credentials ??= loadCredentials());
     const peer = typeof read === 'string' ? null : read(socket);
     if (peer !== null && peer.uid !== own && peer.uid !== 0) socket.destroy();
-    else await answer(socket, handlers, fault);
+    else await answer(socket, peer, handlers, fault);
   };
-  await listen(server, controlSocket(sessionDir));
+  await listen(server, file);
   // Loaded aside: the first request need not wait for it.
   setImmediate(() => void (credentials ??= loadCredentials()));
   return {
@@ -71,6 +76,7 @@ async function listen(server: ReturnType<typeof createServer>, file: string): Pr
 
 async function answer(
   socket: Socket,
+  peer: Credentials | null,
   handlers: Readonly<Record<string, Handler>>,
   fault: (error: unknown) => void,
 ): Promise<void> {
@@ -83,7 +89,7 @@ async function answer(
       throw new WraptoolError('usage', `the session knows no request "${name}"`, {
         hint: 'use the version of wraptool that started it',
       });
-    await handler(request, socket);
+    await handler(request, socket, peer);
   } catch (error) {
     if (!(error instanceof WraptoolError)) fault(error);
     const { code, message, hint } =

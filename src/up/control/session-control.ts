@@ -4,12 +4,13 @@ import type { LaunchSpec, Started } from '../runtime/runtime.ts';
 import type { Session } from '../session.ts';
 import { recordEvent } from '../session-events.ts';
 import { execHandler } from './exec-server.ts';
-import { writeLine } from './line.ts';
+import { controlSocket, writeLine } from './line.ts';
+import { restartHandler, type RestartSupervisor } from './restart-server.ts';
 import { openControl, type Control, type Handler } from './server.ts';
 
 export type SessionControl = Control & {
   /** From here on commands can be run in it. */
-  ready(started: Started, spec: LaunchSpec): void;
+  ready(started: Started, spec: LaunchSpec, restart: RestartSupervisor): void;
 };
 
 /** Answer to `{do: "inspect"}`. */
@@ -23,17 +24,19 @@ export async function openSessionControl(
   fault: (error: unknown) => void,
 ): Promise<SessionControl> {
   let exec: Handler | null = null;
+  let restart: Handler | null = null;
+  const started = (handler: Handler | null): Handler => {
+    if (handler !== null) return handler;
+    throw new WraptoolError('session_unreachable', `"${session.state.name}" is still starting`, {
+      hint: 'try again when "wraptool ps" says that it is running',
+    });
+  };
   const commands = new Set<readonly string[]>();
   const control = await openControl(
-    session.dir,
+    controlSocket(session.dir),
     {
-      exec: async (request, connection) => {
-        if (exec === null)
-          throw new WraptoolError('session_unreachable', `"${session.state.name}" is still starting`, {
-            hint: 'try again when "wraptool ps" says that it is running',
-          });
-        await exec(request, connection);
-      },
+      exec: async (...asked) => started(exec)(...asked),
+      restart: async (...asked) => started(restart)(...asked),
       inspect: async (_request, connection) =>
         writeLine(connection, { ok: true, commands: [...commands] } satisfies LiveFacts & { ok: true }),
     },
@@ -41,8 +44,9 @@ export async function openSessionControl(
   );
   return {
     ...control,
-    ready: (started, spec) => {
-      exec = execHandler(started, spec, {
+    ready: (runtime, spec, supervisor) => {
+      restart = restartHandler(supervisor);
+      exec = execHandler(runtime, spec, {
         began: (command) => {
           commands.add(command);
           recordEvent(session.dir, 'exec', { command });

@@ -7,18 +7,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { readLog } from '../../../src/log/read.ts';
 import { isAlive, processRef } from '../../../src/supervise/process.ts';
-import { startGateway } from '../../../src/supervise/supervisor.ts';
 import type { Step } from '../../support/mock-model.ts';
 import { until } from '../../support/until.ts';
 import { patience } from '../model-inside.ts';
 import type { Place } from '../place.ts';
 import { configure, prompted, ready } from './session.ts';
 import type { Client } from './table.ts';
-
-const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 const denial = `DENIED: 'git push --force origin main' is not permitted.
 
@@ -51,6 +47,7 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
   const { model, ended } = await prompted(t, where, client, {
     runtime,
     session,
+    flags: ['--allow-restart'],
     script: [
       step('git_status', {}),
       step('git_push', { flags: { '--force': true }, args: ['origin', 'main'] }),
@@ -78,16 +75,13 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
   await gateway.gone();
   // The next call finds no gateway at first.
   await writeFile(gates.killed, '');
-  const next = await startGateway({
-    name: session,
-    dir: sessionDir(where, session),
-    config: where.config,
-    token: gateway.token,
-    env: where.env,
-    logFile: path.join(where.dir, 'second-gateway.log'),
-    main,
-  });
-  t.after(() => next.stop());
+  for (const words of [
+    ['reconcile', session, '--note', 'killed by this test'],
+    [session, '--confirm', `restart ${session}`, '--wait'],
+  ]) {
+    const { code: done, stdout, stderr } = await where.wraptool(['restart', ...words]);
+    assert.equal(done, 0, stdout + stderr);
+  }
 
   const { results } = await answered(5);
   const { code, output } = await ended;

@@ -24,6 +24,7 @@ export function fakeCore(): FakeCore {
     cancelled: [],
     tools: [{ name: 'echo', description: 'says it again', inputSchema: { type: 'object' } }],
     forwardsLogs: () => false,
+    configHash: () => 'c'.repeat(64),
     ready: async () => {},
     listTools: () => core.tools,
     async callTool(caller, name, args, options) {

@@ -1,10 +1,13 @@
 /** What can be restarted, as far as the session folders and the recorded namespaces tell. */
+import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import { WraptoolError } from '../errors.ts';
 import { readNamespaces } from '../restart/store.ts';
 import type { Marker, Namespace } from '../restart/types.ts';
-import { listSessions, type Session } from '../up/session.ts';
-import { note } from './voice.ts';
+import { sessionsDir } from '../paths.ts';
+import { serveSocket } from './control/line.ts';
+import { nameShape } from './session-name.ts';
+import { listSessions, type Session } from './session.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -15,10 +18,11 @@ export type KnownNamespaces = {
   readonly pids: readonly number[];
 };
 
-export async function knownNamespaces(env: Env): Promise<KnownNamespaces> {
+/** `note` is told of a live session whose servers can't be known. */
+export async function knownNamespaces(env: Env, note: (text: string) => void): Promise<KnownNamespaces> {
   const sessions = await liveSessions(env);
   const recorded = await readNamespaces(env);
-  const live = await Promise.all(sessions.map((session) => namespacesOf(env, session)));
+  const live = await Promise.all(sessions.map((session) => namespacesOf(env, session, note)));
   const all = [...live.flat(), ...recorded.map(({ name, kind }): Namespace => ({ name, kind }))];
   const byName = new Map(all.toReversed().map((one) => [one.name, one]));
   return {
@@ -30,6 +34,16 @@ export async function knownNamespaces(env: Env): Promise<KnownNamespaces> {
   };
 }
 
+/** Name under which a supervisor of the namespace answers; null where there is none, or it is none's name. */
+export async function supervisorOf(env: Env, namespace: string): Promise<string | null> {
+  const parent = namespace.split('/')[0];
+  const live = await liveSessions(env);
+  if (parent === undefined || !nameShape.test(parent)) return null;
+  const known =
+    live.some(({ state }) => state.name === parent) || existsSync(serveSocket(sessionsDir(env), parent));
+  return known ? parent : null;
+}
+
 /** Sessions whose supervisor lives. */
 async function liveSessions(env: Env): Promise<Session[]> {
   const found = await listSessions(env);
@@ -37,7 +51,11 @@ async function liveSessions(env: Env): Promise<Session[]> {
 }
 
 /** The session's gateway, and the servers of its config. */
-async function namespacesOf(env: Env, { state: { name, config } }: Session): Promise<Namespace[]> {
+async function namespacesOf(
+  env: Env,
+  { state: { name, config } }: Session,
+  note: (text: string) => void,
+): Promise<Namespace[]> {
   const gateway: Namespace = { name, kind: 'session' };
   try {
     const { config: loaded } = await loadConfig({ path: config, env, locations: false });

@@ -1,0 +1,136 @@
+/**
+ * The supervisor's half of `restart`: judged by the gates in its own environment, written to the log whatever comes of it,
+ * and only then done. Nothing that the client says but namespace, mode and phrase counts.
+ */
+import { randomBytes } from 'node:crypto';
+import { WraptoolError } from '../../errors.ts';
+import type { GateFacts, RestartRequest } from '../../restart/gate.ts';
+import type { Health } from '../../restart/health.ts';
+import { parseHook } from '../../restart/hook.ts';
+import { answer, preview } from '../../restart/preview.ts';
+import { principalOfPeer } from '../../restart/principal.ts';
+import type { Mode } from '../../restart/types.ts';
+import type { Credentials } from '../../supervise/credentials.ts';
+import type { Audit } from '../audit.ts';
+import type { RestartResult } from '../gateways.ts';
+import { knownNamespaces } from '../namespaces.ts';
+import { writeLine, type Request } from './line.ts';
+import type { Handler } from './server.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Of the supervisor's environment when it started. */
+export type Arming = {
+  readonly operatorAuthorization: string | undefined;
+  readonly hook: string | undefined;
+};
+
+export type RestartSupervisor = {
+  /** The namespace that this supervisor answers for; servers are below it. */
+  readonly name: string;
+  /** Id of the session, for the log; null where there is none. */
+  readonly sessionId: string | null;
+  readonly env: Env;
+  readonly arming: Arming;
+  readonly audit: Audit;
+  /** Carries it out. `server`: only that upstream server. Never rejects for what a gateway does. */
+  act(
+    hook: NonNullable<ReturnType<typeof parseHook>>,
+    mode: Mode,
+    server: string | null,
+  ): Promise<RestartResult>;
+  health(): Promise<Health>;
+  note(text: string): void;
+};
+
+/** Second line of the answer to `wait`. */
+export type RestartOutcome = RestartResult & { readonly health: Health };
+
+export function restartHandler(supervisor: RestartSupervisor): Handler {
+  return async (request, connection, peer) => {
+    const asked = read(request);
+    const [parent, server = null] = asked.namespace.split('/', 2);
+    if (parent !== supervisor.name)
+      throw new WraptoolError('usage', `the supervisor of "${supervisor.name}" does not answer for another`);
+    const facts = await factsFor(supervisor, peer);
+    if (request['preview'] === true) {
+      writeLine(connection, { ok: true, preview: preview(asked, facts) });
+      return;
+    }
+    const judged = answer(asked, facts);
+    const ids = {
+      restart: randomBytes(8).toString('hex'),
+      ...(supervisor.sessionId === null ? {} : { session: supervisor.sessionId }),
+    };
+    const record = (result: string, reason: string): Promise<void> =>
+      supervisor.audit.record({
+        event: 'restart',
+        namespace: asked.namespace.slice(0, 200),
+        actor: facts.principal.actor,
+        mode: asked.mode.slice(0, 100),
+        result,
+        reason,
+        action_id: judged.action_id.slice(0, 200),
+        ids,
+      });
+    // What can't be logged is not done.
+    await record(judged.allowed ? 'handed_over' : 'refused', judged.reason_code);
+    writeLine(connection, { ok: true, answer: judged });
+    const hook = parseHook(supervisor.arming.hook);
+    if (!judged.allowed || hook === null) return;
+    const wait = request['wait'] === true;
+    if (!wait) connection.end();
+    const outcome = await carryOut(supervisor, asked, () => supervisor.act(hook, asked.mode as Mode, server));
+    await record(outcome.result, outcome.reason ?? outcome.health.status);
+    if (wait) writeLine(connection, { ok: true, outcome });
+  };
+}
+
+async function carryOut(
+  supervisor: RestartSupervisor,
+  { namespace }: RestartRequest,
+  act: () => Promise<RestartResult>,
+): Promise<RestartOutcome> {
+  let done: RestartResult;
+  try {
+    done = await act();
+  } catch (error) {
+    // Whatever it was, the log has to say that it was not done.
+    const { code, message } =
+      error instanceof WraptoolError ? error : new WraptoolError('internal', String(error));
+    done = { result: 'failed', reason: code, detail: message };
+  }
+  const after = await supervisor.health();
+  if (done.result !== 'failed') return { ...done, health: { ...after, namespace } };
+  const reasons = [...after.reasons, ...(done.detail === null ? [] : [done.detail])];
+  return {
+    ...done,
+    health: {
+      ...after,
+      namespace,
+      status: after.status === 'clean' ? 'unhealthy' : after.status,
+      clean_claim_allowed: false,
+      reasons,
+    },
+  };
+}
+
+async function factsFor(supervisor: RestartSupervisor, peer: Credentials | null): Promise<GateFacts> {
+  const { env, arming } = supervisor;
+  const { namespaces, markers } = await knownNamespaces(env, (text) => supervisor.note(text));
+  const principal = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
+  return { principal, namespaces, markers, ...arming };
+}
+
+function read(request: Request): RestartRequest {
+  const { namespace, mode, confirm } = request;
+  if (
+    typeof namespace === 'string' &&
+    typeof mode === 'string' &&
+    (confirm === null || typeof confirm === 'string')
+  )
+    return { namespace, mode, confirm };
+  throw new WraptoolError('usage', 'a request to restart has a namespace, a mode and a phrase or null', {
+    hint: 'use the version of wraptool that started the session',
+  });
+}

@@ -1,0 +1,304 @@
+/**
+ * The gateways of one session, one after the other behind one address and one token. Nobody else starts, replaces or ends
+ * one; how each ended is judged here, and what was not asked for is never passed over in silence.
+ */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { WraptoolError } from '../errors.ts';
+import type { Proof } from '../restart/health.ts';
+import { setMarker } from '../restart/store.ts';
+import type { Mode } from '../restart/types.ts';
+import { takeAddress } from '../supervise/address.ts';
+import { endLine, signalOf, type EndKind, type GatewayEnd } from '../supervise/end.ts';
+import { startGateway, type Gateway, type GatewayStart } from '../supervise/supervisor.ts';
+import type { Audit } from './audit.ts';
+import { Backoff } from './backoff.ts';
+import { probe } from './probe.ts';
+import type { LaunchSpec, Started } from './runtime/runtime.ts';
+import { recordEvent } from './session-events.ts';
+import type { Session } from './session.ts';
+
+export type GatewaysOptions = {
+  readonly session: Session;
+  /** All but where it listens. */
+  readonly start: Omit<GatewayStart, 'socket'>;
+  readonly policy: 'never' | 'on-crash';
+  readonly audit: Audit;
+  /** To the operator. */
+  readonly warn: (text: string) => void;
+};
+
+/** What came of a restart. `kept`: the gateway that was there goes on. `requested`: the host has it in hand. */
+export type RestartResult = {
+  readonly result: 'restarted' | 'reloaded' | 'kept' | 'failed' | 'requested';
+  /** Why not, as a code; null where it was done. */
+  readonly reason: string | null;
+  readonly detail: string | null;
+};
+
+export class Gateways {
+  readonly #options: GatewaysOptions;
+  readonly #live = new Set<Gateway>();
+  readonly #backoff: Backoff;
+  #current: Gateway | null = null;
+  #count = 0;
+  #turn: Promise<unknown> = Promise.resolve();
+  #inside: { readonly started: Started; readonly spec: LaunchSpec } | null = null;
+  #closed = false;
+
+  constructor(options: GatewaysOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(() => this.#inTurn(() => this.#afterCrash()).catch(this.#fault));
+  }
+
+  /** The first one. Error: gateway_failed, and whatever keeps a gateway from starting. */
+  async start(): Promise<void> {
+    await this.#take(await this.#launch());
+  }
+
+  /** From here on it can be looked at from inside. */
+  ready(started: Started, spec: LaunchSpec): void {
+    this.#inside = { started, spec };
+  }
+
+  /** What a probe has to find. Error: gateway_failed where there is no gateway. */
+  async expected(): Promise<{ readonly tool: string; readonly config: string }> {
+    return expectedOf(this.#present());
+  }
+
+  /** Takes what was seen from inside for the gateway that runs now. */
+  async proven(proof: Proof): Promise<void> {
+    const gateway = this.#present();
+    await this.#options.session.update({ proof });
+    await gateway.give({ do: 'prove', proven: proof.ok });
+  }
+
+  /** One at a time, in the order in which they were asked for. Never rejects for what a gateway does. */
+  restart(mode: Mode): Promise<RestartResult> {
+    return this.#inTurn(async () => {
+      const done = mode === 'reload' ? await this.#reload() : await this.#replace();
+      recordEvent(this.#options.session.dir, mode, done);
+      await this.#prove();
+      return done;
+    });
+  }
+
+  /** Starts one upstream server anew; the others and the gateway go on. */
+  restartServer(server: string): Promise<RestartResult> {
+    return this.#inTurn(async () => {
+      const done = await attempt('restarted', async () => {
+        await this.#present().giveSlow({ do: 'restart_server', server });
+      });
+      recordEvent(this.#options.session.dir, 'restart', { server, ...done });
+      return done;
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#backoff.stop();
+    await Promise.all([...this.#live].map((gateway) => gateway.stop()));
+  }
+
+  async #replace(): Promise<RestartResult> {
+    const old = this.#current;
+    // One that dies meanwhile has nothing left to end, and one that hangs is not waited for.
+    const quiet = old !== null && (await happens(() => old.giveSlow({ do: 'quiesce' })));
+    let next: Gateway | null = null;
+    try {
+      next = await this.#launch();
+      await this.#take(next);
+    } catch (error) {
+      await next?.stop();
+      const kept = this.#current !== null && this.#current === old;
+      if (kept) await old?.give({ do: 'resume' }).catch(onlyGone);
+      if (!(error instanceof WraptoolError)) throw error;
+      const after = kept ? 'the old one goes on' : 'there is none';
+      this.#options.warn(`the new gateway of "${this.#name}" did not start (${error.message}): ${after}`);
+      return { result: kept ? 'kept' : 'failed', reason: error.code, detail: error.message };
+    }
+    // It ends by itself when nobody is left; if it is killed before, that is told like any other end.
+    if (old !== null) this.#dismiss(old, quiet).catch(this.#fault);
+    return { result: 'restarted', reason: null, detail: null };
+  }
+
+  async #dismiss(old: Gateway, quiet: boolean): Promise<void> {
+    const left = quiet && (await happens(() => old.leave()));
+    if (!left && this.#live.has(old)) await old.stop();
+  }
+
+  async #reload(): Promise<RestartResult> {
+    const gateway = this.#current;
+    if (gateway === null)
+      return { result: 'failed', reason: 'gateway_failed', detail: 'there is no gateway to reload' };
+    return attempt('reloaded', async () => {
+      await gateway.giveSlow({ do: 'quiesce' });
+      try {
+        const { result } = await gateway.giveSlow({ do: 'reload' });
+        return result === 'kept';
+      } finally {
+        await gateway.give({ do: 'resume' }).catch(onlyGone);
+      }
+    });
+  }
+
+  /** Whatever is seen counts only for the gateway that it was seen of. */
+  async #prove(): Promise<void> {
+    const gateway = this.#current;
+    if (gateway === null || this.#inside === null || this.#closed) return;
+    const { started, spec } = this.#inside;
+    const proof = await attemptProof(async () => probe(started, spec, await expectedOf(gateway)));
+    if (this.#current !== gateway) return;
+    recordEvent(this.#options.session.dir, 'probe', proof);
+    await this.proven(proof).catch(onlyGone);
+  }
+
+  async #launch(): Promise<Gateway> {
+    const { session, start } = this.#options;
+    this.#count += 1;
+    const gateway = await startGateway({
+      ...start,
+      socket: path.join(session.dir, `gateway-${this.#count}.sock`),
+    });
+    this.#live.add(gateway);
+    Promise.all([gateway.judged, gateway.ended])
+      .then(([kind, end]) => this.#ended(gateway, kind, end))
+      .catch(this.#fault);
+    if (this.#closed) await gateway.stop();
+    return gateway;
+  }
+
+  async #take(gateway: Gateway): Promise<void> {
+    const { session } = this.#options;
+    await takeAddress(gateway.socket, session.socket);
+    this.#current = gateway;
+    this.#backoff.started();
+    await session.update({ gateway: gateway.ref, gatewayFault: null, proof: null });
+    recordEvent(session.dir, 'gateway', { pid: gateway.ref.pid });
+  }
+
+  async #ended(gateway: Gateway, kind: EndKind, end: GatewayEnd): Promise<void> {
+    const { session, warn, policy } = this.#options;
+    const current = this.#current === gateway;
+    this.#live.delete(gateway);
+    if (current) this.#current = null;
+    recordEvent(session.dir, 'gateway ended', { ...end, kind });
+    if (kind === 'asked') return;
+    const line = endLine(end, kind);
+    if (kind === 'killed') await this.#contaminated(line, gateway.ref.pid);
+    if (current) {
+      const fault = signalOf(end) ?? `exit code ${end.code}`;
+      const why = kind === 'out_of_memory' ? `${fault}, out of memory` : fault;
+      await session.update({ gateway: null, gatewayFault: why, proof: null });
+    }
+    const next = !current
+      ? ''
+      : policy === 'on-crash' && !this.#closed
+        ? '; it is started again'
+        : `; "wraptool restart ${this.#name}" starts another`;
+    warn(`the gateway of "${this.#name}" was ${line}${next}`.replace('was ended', 'ended'));
+    if (current && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
+  }
+
+  /** The marker first: without it nothing would keep the next one from being called clean. */
+  async #contaminated(line: string, pid: number): Promise<void> {
+    const { session, audit } = this.#options;
+    const namespace = { name: this.#name, kind: 'session' } as const;
+    const detail = `the gateway (pid ${pid}) was ${line}, which its supervisor did not send`;
+    const marker = await setMarker(this.#env, namespace, { reason: 'killed_by_signal', detail }, new Date());
+    recordEvent(session.dir, 'contamination', { marker: marker.id, detail });
+    const { name, reason } = { name: this.#name, reason: marker.reason };
+    await audit.record({ event: 'contamination', namespace: name, reason, detail, marker: marker.id });
+  }
+
+  async #afterCrash(): Promise<void> {
+    if (this.#closed || this.#current !== null) return;
+    const { audit, session, warn } = this.#options;
+    const done = await this.#replace();
+    recordEvent(session.dir, 'restart after a crash', done);
+    if (done.result === 'failed') this.#backoff.failed();
+    else
+      warn(
+        `the gateway of "${this.#name}" was started again; it is unproven: until "wraptool restart ${this.#name}" only rules with read_only: true run`,
+      );
+    await audit.record({
+      event: 'restart',
+      namespace: this.#name,
+      actor: 'supervisor',
+      mode: 'on-crash',
+      result: done.result,
+      reason: done.reason,
+      action_id: null,
+      ids: { restart: randomBytes(8).toString('hex'), session: session.state.id },
+    });
+  }
+
+  #present(): Gateway {
+    if (this.#current !== null) return this.#current;
+    throw new WraptoolError('gateway_failed', `"${this.#name}" has no gateway now`, {
+      hint: `wraptool restart ${this.#name}`,
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work, work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  get #name(): string {
+    return this.#options.session.state.name;
+  }
+  get #env(): GatewayStart['env'] {
+    return this.#options.start.env;
+  }
+
+  readonly #fault = (error: unknown): void =>
+    this.#options.warn(
+      `the gateway of "${this.#name}": ${error instanceof Error ? error.message : String(error)}`,
+    );
+}
+
+async function expectedOf(gateway: Gateway): Promise<{ tool: string; config: string }> {
+  const { config, probe_tool: tool } = await gateway.give({ do: 'status' });
+  return { tool: String(tool), config: String(config) };
+}
+
+/** `work` gives whether the old state was kept. */
+async function attempt(
+  result: 'restarted' | 'reloaded',
+  work: () => Promise<boolean | void>,
+): Promise<RestartResult> {
+  try {
+    if ((await work()) !== true) return { result, reason: null, detail: null };
+    return { result: 'kept', reason: 'config_invalid', detail: 'the config was not taken over' };
+  } catch (error) {
+    if (!(error instanceof WraptoolError)) throw error;
+    return { result: 'failed', reason: error.code, detail: error.message };
+  }
+}
+
+/** A runtime that can't be asked proves nothing. */
+async function attemptProof(look: () => Promise<Proof>): Promise<Proof> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof WraptoolError)) throw error;
+    return { source: 'client_namespace', ok: false, reasons: [error.message] };
+  }
+}
+
+/** Whether the gateway did it; false where it has gone, or hangs. */
+async function happens(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    onlyGone(error);
+    return false;
+  }
+}
+
+function onlyGone(error: unknown): void {
+  if (!(error instanceof WraptoolError) || error.code !== 'gateway_failed') throw error;
+}

@@ -117,6 +117,11 @@ export const errorCodes = {
     summary: 'the runtime is there, but a check inside it failed; the harness was not started',
     mend: 'mend what each line names, then start again',
   },
+  admin_not_running: {
+    exit: 1,
+    summary: 'no operator’s page is served',
+    mend: 'write `admin: {}` into the config; the page runs with `wraptool up` and `wraptool serve`',
+  },
   address_in_use: {
     exit: 1,
     summary: 'the address is taken',

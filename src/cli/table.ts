@@ -36,6 +36,7 @@ export const commandTable: Readonly<Record<string, Entry>> = {
     summary: 'list and revoke what was granted for a while',
     load: () => import('./commands/grants.ts'),
   },
+  admin: { summary: "a link to the operator's web page", load: () => import('./commands/admin.ts') },
   serve: { summary: 'run a gateway alone', load: () => import('./commands/serve.ts') },
   mcp: { summary: 'pins of upstream MCP servers', load: () => import('./commands/mcp.ts') },
   log: { summary: 'read and verify the log', load: () => import('./commands/log.ts') },

@@ -2,9 +2,11 @@
 import path from 'node:path';
 import { builtInName } from '../policy/grammars/built-in.ts';
 import type { ArgSpec, ConstraintSpec, FlagSpec, RuleSpec, ToolSpec } from '../policy/spec.ts';
-import { expandHome, parseDuration, parseListen, parseSize } from './scalars.ts';
+import { expandHome, parseDuration, parseListen, parseLoopback, parseSize } from './scalars.ts';
 import type { ConfigInput } from './schema.ts';
 import type { Config, McpServerConfig, ToolConfig } from './types.ts';
+
+const loopback = { host: '127.0.0.1', port: 0 };
 
 export type Places = { readonly home: string; readonly log: string };
 
@@ -19,13 +21,14 @@ export function resolveConfig(input: ConfigInput, places: Places): Config {
   return {
     version: 1,
     mcp: {
-      listen: parseListen(mcp.listen) ?? { host: '127.0.0.1', port: 0 },
+      listen: parseListen(mcp.listen) ?? loopback,
       socket: mcp.socket === null ? null : real(mcp.socket),
       token_env: mcp.token_env,
       token_file: mcp.token_file === null ? null : real(mcp.token_file),
       allowed_cwd_roots: mcp.allowed_cwd_roots.map(real),
       expose: mcp.expose,
     },
+    admin: input.admin === undefined ? null : { listen: parseLoopback(input.admin.listen) ?? loopback },
     defaults: limits,
     scrub: input.scrub,
     tools: Object.fromEntries(

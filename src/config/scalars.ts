@@ -32,6 +32,12 @@ export function parseListen(text: string): { host: string; port: number } | null
   return found && port <= 65535 ? { host: found[1] ?? found[2] ?? '', port } : null;
 }
 
+/** As parseListen, but only what no other machine can reach. */
+export function parseLoopback(text: string): { host: string; port: number } | null {
+  const listen = parseListen(text);
+  return listen !== null && /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(listen.host) ? listen : null;
+}
+
 /** `~` and `~/…` under HOME; anything else as it is. */
 export function expandHome(text: string, home: string): string {
   return text === '~' ? home : text.startsWith('~/') ? `${home}${text.slice(1)}` : text;

@@ -1,6 +1,6 @@
 /** The one source of the config: types, JSON Schema, the reference page and `config explain` come from here. */
 import { z } from 'zod';
-import { parseDuration, parseListen, parseSize } from './scalars.ts';
+import { parseDuration, parseListen, parseLoopback, parseSize } from './scalars.ts';
 
 const hiddenCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
@@ -329,6 +329,17 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('The gateway’s MCP side.'),
+  admin: z
+    .strictObject({
+      listen: text(
+        'HOST:PORT with an address of this machine alone, such as 127.0.0.1:0',
+        (value) => parseLoopback(value) !== null,
+      )
+        .default('127.0.0.1:0')
+        .describe('The address of the page: 127.0.0.1, [::1] or localhost. Port 0 takes a free one.'),
+    })
+    .optional()
+    .describe('The operator’s web page. It is on where this block is there: `wraptool admin open`.'),
   requests: z
     .strictObject({
       log: absolute

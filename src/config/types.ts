@@ -43,6 +43,8 @@ export type Config = {
     readonly allowed_cwd_roots: readonly string[];
     readonly expose: ConfigInput['mcp']['expose'];
   };
+  /** Null: there is no web page. */
+  readonly admin: { readonly listen: { readonly host: string; readonly port: number } } | null;
   readonly defaults: {
     readonly timeout: number;
     readonly max_output: number;

@@ -82,7 +82,13 @@ async function resolved(binary: string | null, tool: string): Promise<ResolvedBi
   }
 }
 
-async function pastCalls(dir: string, tool: string, now: Policy, then: Policy): Promise<Review['past']> {
+/** Refused calls of a tool in the recent past that one policy denies and the other allows. */
+export async function pastCalls(
+  dir: string,
+  tool: string,
+  now: Policy,
+  then: Policy,
+): Promise<Review['past']> {
   const mark = `"tool":${JSON.stringify(tool)}`;
   const refused = await recentRecords(
     dir,

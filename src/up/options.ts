@@ -1,4 +1,5 @@
 /** What `up` is asked, and what it needs of the outside world. */
+import type { Snapshot } from '../config/types.ts';
 import type { Inspection } from '../devcontainer/inspect.ts';
 import type { Ask } from './remotes.ts';
 import type { Stdio } from './runtime/runtime.ts';
@@ -36,4 +37,12 @@ export type UpWorld = {
   /** Shows a definition and approves it if the operator says so; null where nobody can be asked. */
   readonly approve: ((found: Inspection) => Promise<boolean>) | null;
   readonly stdio: Stdio;
+  /** Serves the operator's page where the config has it; a link to say at the start. Absent: there is none. */
+  readonly admin?:
+    | ((about: {
+        readonly snapshot: Snapshot;
+        readonly configFile: string;
+        readonly session: string;
+      }) => Promise<{ readonly link: string; close(): Promise<void> } | null>)
+    | undefined;
 };

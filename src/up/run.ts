@@ -4,6 +4,7 @@
  */
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { WraptoolError } from '../errors.ts';
 import { provide } from '../harness/provide.ts';
 import { writeHome } from '../harness/seed.ts';
 import type { Injection } from '../harness/types.ts';
@@ -133,6 +134,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     control.ready(started, spec, restarting(session, world, arming, audit, gateways));
     world.note(armed(arming));
     ending.signal.throwIfAborted();
+    await servePage(session, ground, world, teardown);
     const release = announceRequests({
       dir: ground.snapshot.config.requests.log,
       sessionId: session.state.id,
@@ -149,6 +151,25 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     throw error;
   } finally {
     await teardown.run();
+  }
+}
+
+/** Last, so that the link is what the operator sees before the harness has the terminal. Without it a session can be used. */
+async function servePage(
+  session: Session,
+  ground: Ground,
+  world: UpWorld,
+  teardown: Teardown,
+): Promise<void> {
+  const { snapshot, configFile } = ground;
+  try {
+    const page = await world.admin?.({ snapshot, configFile, session: session.state.name });
+    if (page === undefined || page === null) return;
+    teardown.push("the operator's page", () => page.close());
+    world.note(`the operator's page, for one login: ${page.link}`);
+  } catch (error) {
+    if (!(error instanceof WraptoolError) || error.code === 'internal') throw error;
+    world.warn(`${error.message}${error.hint === undefined ? '' : ` (${error.hint})`}`);
   }
 }
 

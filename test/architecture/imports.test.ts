@@ -50,7 +50,20 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   harness: ['config', 'edit', 'confine', 'paths.ts'],
   // Of the executor only what resolves a program, so that an operator sees which one it is.
   requests: ['config', 'edit', 'log', 'policy', 'executor/binary.ts', 'executor/types.ts'],
-  web: ['config', 'log', 'requests', 'policy', 'supervise'],
+  // The operator's page: what the command line does, by other means. Of the command line only who is left to use a grant.
+  web: [
+    'config',
+    'log',
+    'requests',
+    'policy',
+    'supervise',
+    'edit',
+    'restart',
+    'scrub',
+    'up',
+    'paths.ts',
+    'cli/requests-desk.ts',
+  ],
   proxy: ['executor'],
   introspect: ['executor', 'confine'],
   executor: ['confine', 'scrub', 'policy/types.ts'],

@@ -153,7 +153,13 @@ void describe('refused', () => {
       '%YAML 1.1\n---\nversion: 1\n',
       ['c.yaml:1:1 a %YAML directive of another version than 1.2 is not allowed'],
     ],
-    ['a feature that is not there yet', 'version: 1\nadmin: {}\n', ['c.yaml:2:1 admin: unknown key']],
+    [
+      'a page that other machines could reach',
+      'version: 1\nadmin: { listen: 0.0.0.0:80 }\n',
+      [
+        'c.yaml:2:18 admin.listen: expected HOST:PORT with an address of this machine alone, such as 127.0.0.1:0, found "0.0.0.0:80"',
+      ],
+    ],
     ['a missing version', 'tools: {}\n', ['c.yaml:1:1 version: expected 1']],
     ['a version that is a string', 'version: "1"\n', ['c.yaml:1:10 version: expected 1, found "1"']],
     [
@@ -300,6 +306,7 @@ void describe('accepted', () => {
         allowed_cwd_roots: ['/home/operator/src'],
         expose: 'both',
       },
+      admin: null,
       defaults: { timeout: 120_000, max_output: 1024 ** 2, max_concurrent: 8 },
       scrub: { values_from_env: [], patterns: [] },
       tools: {

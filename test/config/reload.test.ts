@@ -13,6 +13,7 @@ const running: Config = {
     allowed_cwd_roots: ['/srv/app'],
     expose: 'both',
   },
+  admin: null,
   defaults: { timeout: 60_000, max_output: 1_048_576, max_concurrent: 8 },
   scrub: { values_from_env: [], patterns: [] },
   tools: {},

@@ -253,6 +253,7 @@ void test('config explain and schema', () => {
   assert.deepEqual(Object.keys(schema.properties), [
     'version',
     'mcp',
+    'admin',
     'requests',
     'defaults',
     'scrub',

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { grantFacts } from '../../requests/facts.ts';
 import { stateOf } from '../../requests/types.ts';
 import { common, openDesk, openLedger, type Where } from '../requests-desk.ts';
-import { grantFacts, grantTable } from '../requests-view.ts';
+import { grantTable } from '../requests-view.ts';
 import { note, printJson, printLine } from '../voice.ts';
 
 export function register(program: Command): void {

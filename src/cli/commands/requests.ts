@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Approval, Desk, ScopeChoice } from '../../requests/desk.ts';
+import { requestFacts, reviewFacts, statusAt } from '../../requests/facts.ts';
 import { isExpired, type Request } from '../../requests/types.ts';
 import { callAttention } from '../attention.ts';
 import { escapeHostile } from '../hostile.ts';
@@ -16,14 +17,7 @@ import {
   type ScopeFlags,
   type Where,
 } from '../requests-desk.ts';
-import {
-  diffLines,
-  requestFacts,
-  requestTable,
-  reviewFacts,
-  reviewText,
-  statusAt,
-} from '../requests-view.ts';
+import { diffLines, requestTable, reviewText } from '../requests-view.ts';
 import { note, printError, printJson, printLine, warn } from '../voice.ts';
 
 type ApproveFlags = Where &

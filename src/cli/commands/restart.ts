@@ -1,25 +1,16 @@
-import path from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../../config/load.ts';
 import { WraptoolError } from '../../errors.ts';
 import { openLog } from '../../log/append.ts';
-import { stateDir } from '../../paths.ts';
 import { classify, type Classification } from '../../restart/classify/classify.ts';
 import { contract } from '../../restart/contract.ts';
-import { liveMarkers, type GateFacts, type RestartRequest } from '../../restart/gate.ts';
-import { answer, preview, type Answer, type Preview } from '../../restart/preview.ts';
-import { principalOfPeer } from '../../restart/principal.ts';
+import { liveMarkers } from '../../restart/gate.ts';
+import type { Answer, Preview } from '../../restart/preview.ts';
 import { clearMarkers } from '../../restart/store.ts';
 import { escapeHostile } from '../hostile.ts';
-import { askPreview, askRestart } from '../../up/control/restart-client.ts';
 import type { RestartOutcome } from '../../up/control/restart-server.ts';
-import { knownNamespaces, supervisorOf } from '../../up/namespaces.ts';
+import { knownNamespaces } from '../../up/namespaces.ts';
+import { logFolder, ownUid, previewRestart, requestRestart } from '../restart-ask.ts';
 import { note as remark, printJson, printLine } from '../voice.ts';
-
-/** Of this process; 0 where the system has none. */
-function ownUid(): number {
-  return process.geteuid?.() ?? 0;
-}
 
 type RestartFlags = {
   mode: string;
@@ -110,22 +101,6 @@ async function showPolicy({ json }: { json?: boolean }): Promise<void> {
   for (const { id, required_role } of actions) printLine(`${id}: ${required_role ?? 'nobody'}`);
 }
 
-/**
- * What is known without a supervisor. The operator's authorization and the hook are those of the supervisor's
- * environment: this process's own count for nothing.
- */
-async function factsHere(): Promise<GateFacts> {
-  const { namespaces, markers } = await knownNamespaces(process.env, remark);
-  const uid = ownUid();
-  return {
-    principal: principalOfPeer(uid, uid),
-    namespaces,
-    markers,
-    operatorAuthorization: undefined,
-    hook: undefined,
-  };
-}
-
 /** Exit code: 0 for a preview and what was handed over, 3 for a refusal; with --wait 1 where it is not clean afterwards. */
 async function ask(namespace: string | undefined, flags: RestartFlags): Promise<0 | 1 | 3> {
   if (namespace === undefined)
@@ -133,45 +108,17 @@ async function ask(namespace: string | undefined, flags: RestartFlags): Promise<
       hint: 'wraptool restart policy lists what can be restarted',
     });
   const request = { namespace, mode: flags.mode, confirm: flags.confirm ?? null };
-  const supervisor = await supervisorOf(process.env, namespace);
   if (flags.preview === true) {
-    const shown =
-      supervisor === null
-        ? preview(request, await factsHere())
-        : await askPreview(process.env, supervisor, request);
+    const shown = await previewRestart(request);
     if (flags.json === true) printJson(shown);
     else printPreview(shown);
     return 0;
   }
-  const { answer: result, outcome } =
-    supervisor === null
-      ? { answer: await refusedHere(request), outcome: null }
-      : await askRestart(process.env, supervisor, request, flags.wait ?? false);
+  const { answer: result, outcome } = await requestRestart(request, flags.wait ?? false);
   if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
   else printAnswer(result, outcome);
   if (!result.allowed) return 3;
   return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
-}
-
-/** Nobody is there who could act: what keeps it from being handed over is said, and recorded as any other refusal. */
-async function refusedHere(request: RestartRequest): Promise<Answer> {
-  const facts = await factsHere();
-  const result = answer(request, facts);
-  const log = await openLog(await logFolder(undefined), { session: null });
-  try {
-    log.append({
-      event: 'restart',
-      namespace: request.namespace.slice(0, 200),
-      actor: facts.principal.actor,
-      mode: request.mode.slice(0, 100),
-      result: 'refused',
-      reason: result.reason_code,
-      action_id: result.action_id.slice(0, 200),
-    });
-  } finally {
-    log.close();
-  }
-  return result;
 }
 
 function printPreview(shown: Preview): void {
@@ -243,16 +190,5 @@ async function clear(name: string, text: string, config: string | undefined) {
     return await clearMarkers(process.env, name, { actor, note: text }, new Date());
   } finally {
     log.close();
-  }
-}
-
-/** The config's log; where there is no config, the default one. */
-async function logFolder(config: string | undefined): Promise<string> {
-  try {
-    return (await loadConfig({ path: config, env: process.env })).config.requests.log;
-  } catch (error) {
-    if (config === undefined && error instanceof WraptoolError && error.code === 'config_missing')
-      return path.join(stateDir(process.env), 'log');
-    throw error;
   }
 }

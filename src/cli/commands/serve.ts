@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { WraptoolError } from '../../errors.ts';
 import type { Serving } from '../../gateway/serve.ts';
 import type { SessionFacts } from '../../gateway/session-facts.ts';
+import type { Admin } from '../../web/admin.ts';
 import { takeOrders } from '../../gateway/supervised.ts';
 import type { Control } from '../../up/control/server.ts';
 import { callAttention } from '../attention.ts';
@@ -37,7 +38,7 @@ async function run(flags: Flags): Promise<void> {
   const spawner = startSpawner();
   try {
     const { cause: ending, end } = whatEnds(flags.session !== undefined);
-    const { serving, session, log } = await reloadable(start(flags, spawner));
+    const { serving, session, log, admin } = await reloadable(start(flags, spawner));
     const control =
       flags.name === undefined || session !== null ? null : await named(flags.name, serving, log);
     const { config } = serving.supervised.status();
@@ -51,6 +52,7 @@ async function run(flags: Flags): Promise<void> {
     // So that the supervisor knows a signal of somebody else's from an end that it asked for.
     if (flags.supervised !== undefined) printJson({ event: 'ending', cause });
     await control?.close();
+    await admin?.close();
     if (cause === orphaned && session !== null) await leave(serving, session);
     else await serving.close(cause, graceMs);
   } finally {
@@ -89,7 +91,7 @@ async function leave(serving: Serving, { dir, id }: SessionFacts): Promise<never
 async function start(
   flags: Flags,
   spawner: Parameters<typeof import('../../gateway/serve.ts').serve>[0]['spawner'],
-): Promise<{ serving: Serving; session: SessionFacts | null; log: string }> {
+): Promise<{ serving: Serving; session: SessionFacts | null; log: string; admin: Admin | null }> {
   const [{ configPath, loadConfig }, { serve }, { readSessionFacts }, { readToken }, { version }] =
     await Promise.all([
       import('../../config/load.ts'),
@@ -108,10 +110,13 @@ async function start(
   const token = session ? sessionToken(env) : await readToken(snapshot.config.mcp, env);
   delete process.env['WRAPTOOL_TOKEN'];
   delete process.env[snapshot.config.mcp.token_env];
+  const configFile = configPath({ path: flags.config, env });
+  const fault = (error: unknown): void =>
+    warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error)));
   const serving = await serve({
     snapshot,
     load,
-    configFile: configPath({ path: flags.config, env }),
+    configFile,
     mode: session
       ? { kind: 'session', session, supervised: flags.supervised !== undefined }
       : { kind: 'bare', name: flags.name ?? null },
@@ -121,10 +126,20 @@ async function start(
     version: version(),
     voice: { note: (line) => note(escapeHostile(line)), warn: (line) => warn(escapeHostile(line)) },
     attention: ({ id }) => callAttention(process.stderr, id),
-    fault: (error) =>
-      warn(escapeHostile(error instanceof Error ? (error.stack ?? error.message) : String(error))),
+    fault,
   });
-  return { serving, session, log: snapshot.config.requests.log };
+  const { log } = snapshot.config.requests;
+  // A session's page is its supervisor's: it outlives its gateway, and no MCP request reaches that process.
+  if (session !== null) return { serving, session, log, admin: null };
+  try {
+    const { startAdmin } = await import('../admin-page.ts');
+    const admin = await startAdmin({ snapshot, configFile, env, session: null, fault });
+    if (admin !== null) note('the operator\'s page is on: "wraptool admin open" prints a link');
+    return { serving, session, log, admin };
+  } catch (error) {
+    await serving.close('the page could not be served', 0);
+    throw error;
+  }
 }
 
 /** SIGHUP reloads, from the first moment on: one that comes early is kept. */

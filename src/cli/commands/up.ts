@@ -71,6 +71,11 @@ function world(json: boolean): UpWorld {
     ask: canAsk() ? ask : null,
     approve: canAsk() ? showAndApprove : null,
     stdio: 'inherit',
+    admin: async (about) => {
+      const { startAdmin } = await import('../admin-page.ts');
+      const page = await startAdmin({ ...about, env: process.env, fault: (error) => warn(String(error)) });
+      return page && { link: page.invite('operator').url, close: () => page.close() };
+    },
   };
 }
 

@@ -1,0 +1,24 @@
+/** The page's files, in memory. There is no build: what lies in page/ is what the browser gets. */
+import { readdir, readFile } from 'node:fs/promises';
+
+export type Asset = { readonly type: string; readonly bytes: Buffer };
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+const folder = new URL('page/', import.meta.url);
+
+/** By name; the page itself is the empty one. */
+export async function loadAssets(): Promise<ReadonlyMap<string, Asset>> {
+  const assets = new Map<string, Asset>();
+  for (const name of await readdir(folder)) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1)];
+    if (type === undefined) continue;
+    assets.set(name === 'index.html' ? '' : name, { type, bytes: await readFile(new URL(name, folder)) });
+  }
+  return assets;
+}

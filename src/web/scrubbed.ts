@@ -1,0 +1,26 @@
+/** Secrets out of what the page is told. */
+import type { Config } from '../config/types.ts';
+import { createScrubber } from '../scrub/scrubber.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Text that the operator edits and that is written back: it must come as it is. */
+const asWritten: ReadonlySet<string> = new Set(['sections']);
+
+/** Every string of a value, at any depth, with the secrets that are known in `config` and by their shape redacted. */
+export function createScrub({ scrub }: Pick<Config, 'scrub'>, env: Env): (value: unknown) => unknown {
+  const literals = scrub.values_from_env.flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [{ name, value }];
+  });
+  const scrubber = createScrubber({ literals, patterns: scrub.patterns });
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return scrubber.scrub(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, asWritten.has(key) ? inner : walk(inner)]),
+    );
+  };
+  return walk;
+}

@@ -1,0 +1,281 @@
+/** The operator's page in a real Chromium, with a real gateway and a real MCP client behind it. */
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import test, { describe, type TestContext } from 'node:test';
+import { eventsOf, records } from '../gateway/records.ts';
+import { call, connect } from '../gateway/support.ts';
+import { requestOf } from '../requests/support.ts';
+import { until } from '../support/until.ts';
+import { needsBrowser, openBrowser, openTab, type Watched } from './browser.ts';
+import { put, site, type Site } from './support.ts';
+
+type Start = Site & { readonly tab: Watched; readonly open: (link?: string) => Promise<Watched> };
+
+async function start(t: TestContext, options: Parameters<typeof openTab>[2] = {}): Promise<Start> {
+  const it = await site(t);
+  const browser = await openBrowser(t);
+  const open = async (link?: string) => openTab(browser, link ?? (await it.link()), options);
+  const tab = await open();
+  await tab.getByRole('heading', { name: 'Requests' }).waitFor();
+  return { ...it, tab, open };
+}
+
+const eventually = (tab: Watched, script: string) => until(script, () => tab.evaluate<boolean>(script));
+
+describe('the page', needsBrowser(), () => {
+  test('a link logs in, leaves the address, sets no cookie, and is good once', async (t) => {
+    const { tab, open, link } = await start(t);
+    assert.doesNotMatch(tab.url(), /login=/);
+    assert.deepEqual(await tab.context().cookies(), []);
+    assert.equal(await tab.evaluate('document.cookie'), '');
+    assert.match(await tab.evaluate<string>('sessionStorage.getItem("wraptool-login")'), /token/);
+    await tab.reload();
+    await tab.getByRole('heading', { name: 'Requests' }).waitFor();
+    const used = await link();
+    await open(used);
+    const late = await open(used);
+    await late.getByText(/was used already, or is too old/).waitFor();
+    await late.getByText('wraptool admin open').first().waitFor();
+    assert.equal(await late.evaluate('sessionStorage.length'), 0);
+    assert.deepEqual([...tab.misdeeds, ...late.misdeeds], []);
+  });
+
+  test('a request of a real MCP client arrives by itself, is counted in the title, and is applied', async (t) => {
+    const { tab, it, gateway } = await start(t);
+    const client = await connect(t, gateway.ready.url ?? '', it.src);
+    const run = () => call(client, 'wraptool_run', { tool: 'date', argv: ['--utc', '--iso-8601'] });
+    const request = requestOf(await run());
+    const answer = call(client, 'wraptool_request_capability', { ...request, wait: 40 });
+    await tab.locator('a[data-request][data-status=pending]').waitFor();
+    assert.match(await tab.title(), /^\(1\) /);
+    await tab.keyboard.press('j');
+    await tab.keyboard.press('Enter');
+    await tab.getByRole('heading', { name: 'A call is asked for' }).waitFor();
+    assert.match(await tab.locator('.diff').innerText(), /^\+ .*--iso-8601/m);
+    assert.match(await tab.locator('#why + .agent').innerText(), /to know the time/);
+    const before = fs.readFileSync(it.config, 'utf8');
+    await tab.locator('#scope-apply').check();
+    await tab.getByRole('button', { name: 'Write the rule into the config' }).click();
+    await tab.getByText(/Written to .* The request is allowed, effective now/).waitFor();
+    assert.equal((await answer).structuredContent?.['status'], 'approved');
+    assert.equal((await run()).isError, false);
+    const after = fs.readFileSync(it.config, 'utf8');
+    assert.ok(before.split('\n').every((line) => after.includes(line)));
+    assert.ok(!(await tab.title()).startsWith('('));
+    const [approved] = await eventsOf(it.log, 'approved');
+    assert.match(approved?.actor ?? '', /\(web page\)$/);
+    assert.deepEqual(tab.misdeeds, []);
+  });
+
+  test('a key alone approves nothing; a leads to the approval, d to the reason, ? to the keys', async (t) => {
+    const { tab, it } = await start(t);
+    await put(it, { id: 'req_0000000a' }, { id: 'req_0000000b' });
+    await tab.locator('a[data-request=req_0000000b]').waitFor();
+    await tab.keyboard.press('j');
+    await tab.keyboard.press('j');
+    await tab.keyboard.press('k');
+    await tab.keyboard.press('a');
+    await tab.locator('#scope-once').waitFor();
+    await eventually(tab, 'document.activeElement.id === "scope-once"');
+    assert.match(tab.url(), /req_0000000a/);
+    await tab.keyboard.press('d');
+    await eventually(tab, 'document.activeElement.id === "reason"');
+    // In a field they are letters.
+    await tab.keyboard.type('ask ja?');
+    assert.equal(await tab.locator('#reason').inputValue(), 'ask ja?');
+    assert.equal(
+      (await records(it.log)).filter(({ event }) => ['approved', 'granted', 'denied'].includes(String(event)))
+        .length,
+      0,
+    );
+    await tab.locator('h1').click();
+    await tab.keyboard.press('?');
+    await tab.locator('dialog[open]').waitFor();
+    await tab.keyboard.press('Escape');
+    await tab.locator('dialog[open]').waitFor({ state: 'hidden' });
+    await tab.keyboard.press('Escape');
+    await tab.getByRole('heading', { name: 'Requests' }).waitFor();
+    assert.deepEqual(tab.misdeeds, []);
+  });
+
+  test('a denial needs a reason, and gives it to the client', async (t) => {
+    const { tab, it, gateway } = await start(t);
+    const client = await connect(t, gateway.ready.url ?? '', it.src);
+    const denial = await call(client, 'wraptool_run', { tool: 'date', argv: ['--iso-8601'] });
+    const answer = call(client, 'wraptool_request_capability', { ...requestOf(denial), wait: 40 });
+    await tab.locator('a[data-request]').click();
+    await tab.locator('#deny').click();
+    assert.equal(
+      (await records(it.log)).some(({ event }) => event === 'denied'),
+      false,
+    );
+    await tab.locator('#reason').fill('use --utc');
+    await tab.locator('#deny').click();
+    await tab.getByText('Denied.').waitFor();
+    assert.equal((await answer).structuredContent?.['reason'], 'use --utc');
+  });
+
+  for (const [scope, more, wanted] of [
+    ['once', null, { scope: 'once', uses: 1 }],
+    ['uses', ['#uses', '2'], { scope: 'uses', uses: 2 }],
+    ['for', ['#for', '5m'], { scope: 'for', uses: null }],
+    ['session', null, { scope: 'session', uses: null }],
+  ] as const)
+    test(`an approval "${scope}" grants so far, and can be revoked`, async (t) => {
+      const { tab, it } = await start(t);
+      await put(it, { id: 'req_0000000a' });
+      const before = fs.readFileSync(it.config);
+      await tab.locator('a[data-request]').click();
+      await tab.locator(`#scope-${scope}`).check();
+      if (more !== null) await tab.locator(more[0]).fill(more[1]);
+      await tab.locator('#approve').click();
+      await tab.getByText(/Granted \(grt_/).waitFor();
+      const [granted] = await eventsOf(it.log, 'granted');
+      assert.deepEqual({ scope: granted?.scope, uses: granted?.uses }, wanted);
+      assert.deepEqual(fs.readFileSync(it.config), before);
+      await tab.getByRole('link', { name: 'Requests', exact: true }).first().click();
+      await tab.getByRole('button', { name: /Revoke grt_/ }).click();
+      await tab.getByRole('button', { name: /Revoke grt_/ }).waitFor({ state: 'hidden' });
+      assert.ok((await records(it.log)).some(({ event }) => event === 'revoked'));
+      assert.deepEqual(tab.misdeeds, []);
+    });
+
+  test('two browsers on one request: the second is told who decided, and decides nothing', async (t) => {
+    const { tab, it, open } = await start(t);
+    await put(it, { id: 'req_0000000a' });
+    const other = await open();
+    for (const one of [tab, other]) {
+      await one.locator('a[data-request]').click();
+      await one.locator('#approve').waitFor();
+    }
+    await Promise.all([tab.locator('#approve').click(), other.locator('#approve').click()]);
+    await Promise.all([tab, other].map((one) => one.locator('.said > div').first().waitFor()));
+    const said = await Promise.all([tab, other].map((one) => one.locator('.said').innerText()));
+    assert.equal(said.filter((text) => text.includes('Granted')).length, 1, said.join('\n'));
+    assert.equal(
+      said.filter((text) => /approved already|is approved now, by/.test(text)).length,
+      1,
+      said.join('\n'),
+    );
+    assert.equal((await records(it.log)).filter(({ event }) => event === 'granted').length, 1);
+    for (const one of [tab, other]) assert.equal(await one.locator('#approve').count(), 0);
+  });
+
+  test('what changed since it was shown is not approved, but shown again', async (t) => {
+    const { tab, it } = await start(t);
+    await put(it, { id: 'req_0000000a' });
+    await tab.locator('a[data-request]').click();
+    await tab.locator('#approve').waitFor();
+    fs.appendFileSync(it.config, '# an editor was here\n');
+    await tab.locator('#approve').click();
+    await tab.getByText(/has changed since/).waitFor();
+    assert.equal(
+      (await records(it.log)).some(({ event }) => event === 'granted'),
+      false,
+    );
+    await tab.locator('#approve').click();
+    await tab.getByText(/Granted/).waitFor();
+  });
+
+  test('rules: an invalid edit is refused in place, a valid one is shown before it is saved', async (t) => {
+    const { tab, it } = await start(t);
+    await tab.getByRole('link', { name: 'Rules' }).click();
+    await tab.getByRole('link', { name: /^date/ }).click();
+    const text = tab.locator('#rules-text');
+    const before = fs.readFileSync(it.config, 'utf8');
+    const rules = await text.inputValue();
+    assert.match(rules, /# the hour of the ships/);
+    for (const [wrong, why] of [
+      [rules.replace('flags:', 'flgas:'), /line 2.*flgas/],
+      [rules.replace('[--utc]', '[--utc'), /not be YAML/],
+      [rules.replace('match: [--utc]', 'match: [--rfc-email]'), /--rfc-email/],
+      [rules.replace(/\n.*/s, ' []\n    timeout: 9s'), /only tools\.date\.allow/],
+      [
+        `${rules}\n  evil: { binary: /bin/sh, allow: [{ args: any }] }`,
+        /only tools\.date\.allow|not be YAML/,
+      ],
+    ] as const) {
+      await text.fill(wrong);
+      await tab.locator('#rules-text[aria-invalid=true]').waitFor();
+      const said = await tab.locator('#judged').innerText();
+      assert.match(said, why);
+      assert.equal(await tab.locator('#save').isDisabled(), true);
+      await text.fill(rules);
+      await tab.locator('#rules-text[aria-invalid=false]').waitFor();
+    }
+    assert.equal(fs.readFileSync(it.config, 'utf8'), before);
+    await text.fill(rules.replace('[--utc]', '[--utc, --rfc-email]'));
+    await tab.locator('#judged .diff .added').waitFor();
+    assert.match(
+      await tab.locator('#judged').innerText(),
+      /Examples of the rules that were tried, and hold: 1\./,
+    );
+    await tab.locator('#save').click();
+    await tab.getByText(/^Written\./).waitFor();
+    assert.equal(
+      fs.readFileSync(it.config, 'utf8'),
+      before.replace('flags: [--utc]', 'flags: [--utc, --rfc-email]'),
+    );
+    assert.deepEqual(tab.misdeeds, []);
+  });
+
+  test('rules: a file that changed on disk is not overwritten, and what was typed stays', async (t) => {
+    const { tab, it } = await start(t);
+    await tab.evaluate('location.hash = "#/rules/date"');
+    const text = tab.locator('#rules-text');
+    await text.waitFor();
+    const mine = (await text.inputValue()).replace('[--utc]', '[--utc, --rfc-email]');
+    await text.fill(mine);
+    await tab.locator('#judged .diff .added').waitFor();
+    const theirs = `${fs.readFileSync(it.config, 'utf8')}# theirs\n`;
+    fs.writeFileSync(it.config, theirs);
+    await tab.locator('#save').click();
+    await tab.getByText(/has changed since it was read: nothing was written/).waitFor();
+    assert.equal(fs.readFileSync(it.config, 'utf8'), theirs);
+    assert.equal(await text.inputValue(), mine);
+  });
+
+  test('the audit is live, can be filtered, and tells the story of a call', async (t) => {
+    const { tab, it, gateway } = await start(t);
+    await tab.getByRole('link', { name: 'Audit' }).click();
+    await tab.locator('.records tbody tr').first().waitFor();
+    const client = await connect(t, gateway.ready.url ?? '', it.src);
+    await call(client, 'wraptool_run', { tool: 'date', argv: ['--utc'] });
+    await tab.locator('td:text-is("finished")').first().waitFor();
+    await call(client, 'wraptool_run', { tool: 'date', argv: ['--iso-8601'] });
+    await tab.locator('tr.refused').first().waitFor();
+    await tab.locator('#event').selectOption('decided');
+    await tab.locator('td:text-is("finished")').first().waitFor({ state: 'hidden' });
+    await tab.locator('#text').fill('iso-8601');
+    await eventually(tab, 'document.querySelectorAll(".records tbody tr").length === 1');
+    await tab.getByRole('link', { name: 'why' }).click();
+    await tab.getByRole('heading', { name: 'The story of one call' }).waitFor();
+    await tab.locator('td:text-is("received")').waitFor();
+    assert.deepEqual(tab.misdeeds, []);
+  });
+
+  test('a viewer sees the request and no way to decide', async (t) => {
+    const { it, link, open } = await start(t);
+    await put(it, { id: 'req_0000000a' });
+    const tab = await open(await link('--viewer'));
+    await tab.getByText('read-only').waitFor();
+    await tab.locator('a[data-request]').click();
+    await tab.getByText('This login may look, and change nothing.').waitFor();
+    assert.equal(await tab.locator('#approve, #deny, #wide').count(), 0);
+    assert.deepEqual(tab.misdeeds, []);
+  });
+
+  test('logout ends the login of this tab alone, and an ended login shows how to get another', async (t) => {
+    const { tab, open } = await start(t);
+    const other = await open();
+    const token = await tab.evaluate<string>('sessionStorage.getItem("wraptool-login")');
+    await tab.getByRole('button', { name: 'Log out' }).click();
+    await tab.getByText('You are logged out.').waitFor();
+    assert.equal(await tab.evaluate('sessionStorage.length'), 0);
+    await other.getByRole('link', { name: 'Sessions' }).click();
+    await other.getByText('No session runs.').waitFor();
+    await tab.evaluate(`sessionStorage.setItem("wraptool-login", ${JSON.stringify(token)})`);
+    await tab.reload();
+    await tab.getByText(/login has ended/).waitFor();
+  });
+});

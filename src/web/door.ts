@@ -40,7 +40,7 @@ export async function openDoor(
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await chmod(dir, 0o700);
   const control = await openControl(
-    dir,
+    controlSocket(dir),
     {
       invite: async (request, connection) =>
         writeLine(connection, invite(request['role'] === 'operator' ? 'operator' : 'viewer')),

@@ -38,7 +38,7 @@ export function word(text) {
         ? h(
             'mark',
             {
-              title: [...part]
+              title: Array.from(part)
                 .map((one) => `U+${one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`)
                 .join(' '),
             },

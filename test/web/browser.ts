@@ -14,7 +14,7 @@ export type Locator = {
   check(): Promise<void>;
   count(): Promise<number>;
   first(): Locator;
-  waitFor(options?: { state?: 'visible' | 'hidden' | 'attached' }): Promise<void>;
+  waitFor(options?: { state?: 'visible' | 'hidden' | 'attached' | 'detached' }): Promise<void>;
   innerText(): Promise<string>;
   textContent(): Promise<string | null>;
   inputValue(): Promise<string>;

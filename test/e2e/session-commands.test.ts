@@ -102,7 +102,7 @@ void test('a gateway that is killed shows in logs and inspect', needs('bubblewra
   process.kill((await inspect()).gateway?.pid ?? 0, 'SIGKILL');
   await until('inspect shows it', async () => /gateway ended \(SIGKILL\)/.test((await inspect()).status));
   const { stdout } = await where.wraptool(['logs', 'life']);
-  assert.match(stdout, /gateway ended .*"signal":"SIGKILL","asked":false/);
+  assert.match(stdout, /gateway ended .*"signal":"SIGKILL".*"kind":"killed"/);
 });
 
 void test('a supervisor that does not answer is told by inspect', needs('bubblewrap'), async (t) => {

@@ -38,7 +38,11 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
   const where = await ready(t, client);
   await writeFile(path.join(where.workspace, 'draft.txt'), 'x\n');
   const session = `${client.name}-run`;
-  const gates = { reloaded: path.join(where.dir, 'reloaded'), killed: path.join(where.dir, 'killed') };
+  const gates = {
+    reloaded: path.join(where.dir, 'reloaded'),
+    killed: path.join(where.dir, 'killed'),
+    proven: path.join(where.dir, 'proven'),
+  };
   const step = (tool: string, input: object, when?: string): Step => ({
     tool: `^${client.tool(tool).replaceAll('.', '\\.')}$`,
     input: { ...input },
@@ -54,7 +58,7 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
       step('git_log', { flags: { '--oneline': true } }, gates.reloaded),
       step('git_status', { flags: { '--short': true } }, gates.killed),
       step('wraptool_run', { tool: 'git', argv: ['branch'] }),
-      { text: 'all done' },
+      { text: 'all done', when: gates.proven },
     ],
   });
   const answered = (count: number) =>
@@ -82,6 +86,8 @@ export async function scenario(t: TestContext, client: Client, runtime: string):
     const { code: done, stdout, stderr } = await where.wraptool(['restart', ...words]);
     assert.equal(done, 0, stdout + stderr);
   }
+  // The session lives until its gateway is proven: a probe inside would end with it.
+  await writeFile(gates.proven, '');
 
   const { results } = await answered(5);
   const { code, output } = await ended;

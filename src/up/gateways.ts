@@ -38,6 +38,8 @@ export type RestartResult = {
 
 export class Gateways {
   readonly #options: GatewaysOptions;
+  /** Ends that are being told. */
+  readonly #told = new Set<Promise<void>>();
   readonly #live = new Set<Gateway>();
   readonly #backoff: Backoff;
   #current: Gateway | null = null;
@@ -98,6 +100,8 @@ export class Gateways {
     this.#closed = true;
     this.#backoff.stop();
     await Promise.all([...this.#live].map((gateway) => gateway.stop()));
+    // Their ends are on record before the session's folder goes.
+    await Promise.all(this.#told);
   }
 
   async #replace(): Promise<RestartResult> {
@@ -161,9 +165,11 @@ export class Gateways {
       socket: path.join(session.dir, `gateway-${this.#count}.sock`),
     });
     this.#live.add(gateway);
-    Promise.all([gateway.judged, gateway.ended])
+    const told = Promise.all([gateway.judged, gateway.ended])
       .then(([kind, end]) => this.#ended(gateway, kind, end))
       .catch(this.#fault);
+    this.#told.add(told);
+    void told.then(() => this.#told.delete(told));
     if (this.#closed) await gateway.stop();
     return gateway;
   }

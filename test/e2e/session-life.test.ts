@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
+import { isAlive, type ProcessRef } from '../../src/supervise/process.ts';
 import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
 import { finish, gitConfig, place, seen, until, type Place } from './place.ts';
 
 type State = {
-  supervisor: { pid: number };
-  gateway: { pid: number };
+  supervisor: ProcessRef;
+  gateway: ProcessRef;
   facts: Record<string, string | number>;
 };
 
@@ -123,7 +124,7 @@ for (const { name: runtime, part } of runtimes) {
       assert.deepEqual(
         {
           left: await withMarker(marker),
-          gateway: existsSync(`/proc/${gateway.pid}`),
+          gateway: await isAlive(gateway),
           folder: existsSync(sessionDir(where, 'life')),
         },
         { left: [], gateway: false, folder: false },
@@ -142,7 +143,8 @@ for (const { name: runtime, part } of runtimes) {
     await until(
       'gateway, harness and folder are gone',
       async () =>
-        !existsSync(`/proc/${gateway.pid}`) &&
+        // One that init has not waited for yet has ended.
+        !(await isAlive(gateway)) &&
         (await withMarker(marker)).length === 0 &&
         !existsSync(sessionDir(where, 'life')),
       2000,

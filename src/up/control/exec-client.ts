@@ -36,7 +36,8 @@ export async function execute(env: Env, request: ExecRequest): Promise<number> {
   const client = new HolderClient(socket, 'the session');
   // What ran in it was ended with it.
   client.expectEnd();
-  socket.once('close', () => client.over(null));
+  // Not by the socket's close: the last of the output, and the exit code behind it, may still be on their way out.
+  void client.read.then(() => client.over(null));
   const running = client.start(
     { command: request.command, env: {}, cwd: '/', detached: true },
     { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr },

@@ -35,6 +35,8 @@ export class HolderClient {
   readonly #reader = new FrameReader();
   readonly #commands = new Map<number, Command>();
   readonly #verdicts = new Map<number, PromiseWithResolvers<string | null>>();
+  /** When all that the other end sent has been dealt with, and there is no more. */
+  readonly read: Promise<void>;
   #last = 0;
   #fate: 'lives' | 'ending' | WraptoolError = 'lives';
 
@@ -46,7 +48,7 @@ export class HolderClient {
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') this.over(error);
     });
-    void this.#read().catch((error: unknown) => this.over(error));
+    this.read = this.#read().catch((error: unknown) => this.over(error));
   }
 
   /** From here on the end of the sandbox is wanted: commands end with 128+9 and not with an error. */

@@ -158,8 +158,15 @@ async function start() {
 
 onLoggedOut(() => leave('You were logged out: the login has ended.'));
 document.getElementById('logout').addEventListener('click', async () => {
-  await post('logout').catch(() => null);
-  leave('You are logged out.');
+  try {
+    await post('logout');
+    leave('You are logged out.');
+  } catch {
+    // Nobody has confirmed that the login is dead: that is not to be claimed.
+    leave(
+      'This tab has forgotten its login, but wraptool could not be told: it ends with the page’s process.',
+    );
+  }
 });
 document.getElementById('keys').addEventListener('click', () => help.showModal());
 window.addEventListener('hashchange', () => {

@@ -1,6 +1,6 @@
 /** Sessions: which live, how they are, and what they call. */
 import { get } from './api.js';
-import { agentBlock, facts, fill, h, heading, pill, when, word } from './dom.js';
+import { agentBlock, facts, fill, h, heading, pill, trouble, when, word } from './dom.js';
 import { escapeHostile } from './text.js';
 import { row, table } from './audit.js';
 
@@ -54,7 +54,7 @@ async function all(root) {
   };
   fill(root, heading('Sessions'), list);
   await load();
-  const timer = setInterval(() => load().catch(() => null), againMs);
+  const timer = setInterval(() => load().catch((error) => fill(list, trouble(error))), againMs);
   return { title: 'Sessions', leave: () => clearInterval(timer) };
 }
 

@@ -1,5 +1,6 @@
 /** One of the relay's programs, run in the runtime as the harness's user; what it says is read as hostile. */
 import { PassThrough } from 'node:stream';
+import { programFile } from '../places.ts';
 import type { TerminalSize } from './attach.ts';
 import { inside, type Started } from './runtime/runtime.ts';
 
@@ -15,11 +16,10 @@ export async function runInside(
   argument: object,
   terminal: TerminalSize | null = null,
 ): Promise<Said> {
-  const file = `${program}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`;
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const said = Promise.all([collect(stdout), collect(stderr)]);
   const running = await started.exec(
-    [inside.node, `${inside.relay}/${file}`, JSON.stringify(argument)],
+    [inside.node, `${inside.relay}/${programFile(program)}`, JSON.stringify(argument)],
     { stdin: null, stdout, stderr },
     terminal === null ? {} : { terminal },
   );

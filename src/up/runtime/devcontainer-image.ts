@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { WraptoolError } from '../../errors.ts';
+import { packagePlace } from '../../places.ts';
 import type { Engine, LabelledImage } from './docker.ts';
 import type { LaunchSpec, Progress } from './runtime.ts';
 
 /** Folder of the default definition. */
-export const definitionFolder = fileURLToPath(new URL('../../../devcontainer', import.meta.url));
+export const definitionFolder = packagePlace('devcontainer');
 
 export type ImagePlan = {
   readonly name: string;

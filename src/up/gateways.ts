@@ -45,6 +45,7 @@ export class Gateways {
   #current: Gateway | null = null;
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  #first: Promise<void> | null = null;
   #inside: { readonly started: Started; readonly spec: LaunchSpec } | null = null;
   #closed = false;
 
@@ -54,8 +55,9 @@ export class Gateways {
   }
 
   /** The first one. Error: gateway_failed, and whatever keeps a gateway from starting. */
-  async start(): Promise<void> {
-    await this.#take(await this.#launch());
+  start(): Promise<void> {
+    this.#first = (async () => this.#take(await this.#launch()))();
+    return this.#first;
   }
 
   /** From here on it can be looked at from inside. */
@@ -99,6 +101,8 @@ export class Gateways {
   async close(): Promise<void> {
     this.#closed = true;
     this.#backoff.stop();
+    // One that is starting is ended, too, when it is there.
+    await Promise.allSettled([this.#first]);
     await Promise.all([...this.#live].map((gateway) => gateway.stop()));
     // Their ends are on record before the session's folder goes.
     await Promise.all(this.#told);

@@ -18,13 +18,16 @@ export type Finding = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Looks from inside. `named`: variables that the operator named for the harness, set or not. */
+/**
+ * Looks from inside. `named`: variables that the operator named for the harness, set or not. `probe`: known when the gateway
+ * is there; all else is looked at meanwhile. Rejects where it does.
+ */
 export async function preflight(
   started: Started,
   spec: LaunchSpec,
   world: { readonly env: Env },
   named: readonly string[],
-  probe: Probe,
+  probe: Promise<Probe>,
 ): Promise<readonly Finding[]> {
   const size = hasTerminal() ? terminalSize() : null;
   const own = size !== null && started.ownTerminals === true;
@@ -36,9 +39,13 @@ export async function preflight(
     now: Date.now(),
     terminal: size === null ? null : { ...size, own },
     named: [...new Set([...named, ...Object.keys(spec.env)])],
-    probe,
+    // On a terminal of its own, what is said to it would come back as its answer.
+    probe: own ? await probe : null,
   };
-  const { code, out, err } = await runInside(started, 'preflight', expected, own ? size : null);
+  const { code, out, err } = await runInside(started, 'preflight', expected, {
+    terminal: own ? size : null,
+    later: own ? null : probe.then((one) => JSON.stringify(one)),
+  });
   const found = (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
   return spec.approved === undefined ? found : found.map(approvedCredential);
 }

@@ -250,7 +250,14 @@ async function furnished(
 ): Promise<CommandOptions> {
   const { spec, workspace, granted, progress, signal } = given;
   const keeper = keeperId(spec.workspace.uid);
-  const guard = await postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` });
+  const env =
+    granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
+  const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
+  // At once: each costs what a start of a command in a container does.
+  const [guard] = await Promise.all([
+    postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` }),
+    proveMounts(commands, spec, { workspace, granted }, options),
+  ]);
   guard.broken
     .then(() => {
       // An unguarded container does not go on.
@@ -260,10 +267,6 @@ async function furnished(
     .catch((error: unknown) =>
       commands.fail(new WraptoolError('runtime_failed', 'the container ended', { cause: error })),
     );
-  const env =
-    granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
-  const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
-  await proveMounts(commands, spec, { workspace, granted }, options);
   if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
   const steps = lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path);
   // Whoever is asked to end ends the container, and with it what runs there.

@@ -35,9 +35,7 @@ const asTheyAre: Plugin = {
   name: 'as-they-are',
   // The bundler's own runtime is what these are made with.
   resolveId: (id, importer) =>
-    isBuiltin(id) && importer !== undefined && !importer.startsWith('\0rolldown')
-      ? `\0builtin:${id}`
-      : null,
+    isBuiltin(id) && importer !== undefined && !importer.startsWith('\0rolldown') ? `\0builtin:${id}` : null,
   load: (id) =>
     id.startsWith('\0builtin:')
       ? { code: `module.exports = process.getBuiltinModule('${id.slice(9)}');`, moduleType: 'js' }

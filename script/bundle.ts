@@ -35,10 +35,12 @@ const asTheyAre: Plugin = {
   name: 'as-they-are',
   // The bundler's own runtime is what these are made with.
   resolveId: (id, importer) =>
-    isBuiltin(id) && importer !== undefined && !importer.startsWith('\0rolldown') ? `\0builtin:${id}` : null,
+    isBuiltin(id) && importer !== undefined && !/^\0(rolldown|builtin)/.test(importer)
+      ? `\0builtin:${id}`
+      : null,
   load: (id) =>
     id.startsWith('\0builtin:')
-      ? { code: `module.exports = process.getBuiltinModule('${id.slice(9)}');`, moduleType: 'js' }
+      ? { code: `module.exports = require('${id.slice('\0builtin:'.length)}');`, moduleType: 'js' }
       : null,
 };
 

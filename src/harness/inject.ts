@@ -25,7 +25,6 @@ export type InjectContext = {
   };
 };
 
-
 /**
  * `env` of the result is what the descriptor adds: a variable that the context has already stays the operator's.
  * `path` of a file with `where: session` is relative to the folder `inside.files`.

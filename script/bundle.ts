@@ -44,7 +44,10 @@ const asTheyAre: Plugin = {
       : null,
 };
 
-/** Few files for a start: what every command needs, what `exec` needs, which is to start at once, what most others do. */
+/**
+ * Few files for a start: what every command needs, what `exec` needs, which is to start at once, what most others
+ * do. None that is light brings one that is not.
+ */
 const groups = [
   {
     name: 'base',
@@ -56,10 +59,11 @@ const groups = [
     priority: 2,
     test: /src\/(config\/location|up\/(session-name|control\/(client|exec-client|line)|runtime\/(holder-client|write|holder\/frames)))\.ts$/,
   },
+  { name: 'processes', priority: 1, test: /src\/(supervise|confine)\/.*\.ts$/ },
   {
     name: 'config',
     priority: 1,
-    test: /src\/(zod|(config|policy|log|supervise|confine)\/.*)\.ts$|node_modules\/(zod|yaml)\//,
+    test: /src\/(zod|(config|policy|log)\/.*)\.ts$|node_modules\/(zod|yaml)\//,
   },
 ];
 

@@ -1,7 +1,7 @@
 /** Policy as MCP tools: what is registered, and how a structured call becomes argv. */
 import type { Findings } from './constraint.ts';
-import { allowedPaths } from './nearest.ts';
-import type { AllowRule, Flag, Policy, Slot, ToolPolicy, Word } from './rule.ts';
+import { allowedPaths, allowedWords } from './nearest.ts';
+import type { AllowRule, Flag, Policy, Slot, Word } from './rule.ts';
 import { show } from './text.ts';
 import type { Call, Denied } from './types.ts';
 
@@ -32,10 +32,21 @@ export function toolName(tool: string, subcommand: readonly string[]): string {
 /** One per allowed subcommand, sorted by name. */
 export function describeTools(policy: Policy): readonly DescribedTool[] {
   return [...policy.tools.values()]
-    .flatMap((tool) =>
-      allowedPaths(tool.root).map((path) => describe(tool, path === '' ? [] : path.split(' '))),
-    )
+    .flatMap((tool) => allowedWords(tool.root).map(({ allow }) => describe(tool.name, allow)))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The names of `describeTools`. */
+export function toolNames(policy: Policy): ReadonlySet<string> {
+  const tools = [...policy.tools.values()];
+  return new Set(
+    tools.flatMap(({ name, root }) => allowedWords(root).map((word) => toolName(name, pathOf(word.allow)))),
+  );
+}
+
+/** Where rules of one subcommand stand: the words after the tool. */
+function pathOf(rules: readonly AllowRule[]): readonly string[] {
+  return rules[0]?.path ?? [];
 }
 
 /** Subcommand paths with an allow rule (`''` for the bare tool), for discovery. */
@@ -48,8 +59,8 @@ export function allowedSubcommands(policy: Policy, tool: string): readonly strin
 export function checkNames(policy: Policy, findings: Findings): void {
   const taken = new Map<string, string>();
   for (const tool of policy.tools.values())
-    for (const path of allowedPaths(tool.root)) {
-      const words = path === '' ? [] : path.split(' ');
+    for (const { allow } of allowedWords(tool.root)) {
+      const words = pathOf(allow);
       const name = toolName(tool.name, words);
       const command = [tool.name, ...words].join(' ');
       const at = ['tools', tool.name, 'allow'];
@@ -83,13 +94,12 @@ function rulesAt(
   return word ? { word, rules: word.allow } : null;
 }
 
-function describe(tool: ToolPolicy, path: readonly string[]): DescribedTool {
-  const word = rulesAt({ tools: new Map([[tool.name, tool]]) }, tool.name, path)?.word;
-  const rules = word?.allow ?? [];
-  const command = [tool.name, ...path].join(' ');
+function describe(tool: string, rules: readonly AllowRule[]): DescribedTool {
+  const path = pathOf(rules);
+  const command = [tool, ...path].join(' ');
   return {
-    name: toolName(tool.name, path),
-    tool: tool.name,
+    name: toolName(tool, path),
+    tool,
     subcommand: path,
     description: `Runs \`${command}\` on the host with the arguments that its policy allows. Other arguments are refused with a reason; \`wraptool_request_capability\` asks for more.`,
     inputSchema: {
@@ -113,13 +123,10 @@ function flagsSchema(rules: readonly AllowRule[]): Record<string, unknown> {
   const flags = new Map<string, Flag>();
   for (const rule of rules)
     for (const flag of rule.flags.values()) if (!flags.has(flag.name)) flags.set(flag.name, flag);
-  const properties: Record<string, unknown> = {};
-  for (const [name, flag] of flags)
-    Object.defineProperty(properties, name, { value: flagSchema(flag), enumerable: true });
   return {
     type: 'object',
     description: 'flag name to true, its value, or a list of values where it may repeat',
-    properties,
+    properties: Object.fromEntries([...flags].map(([name, flag]) => [name, flagSchema(flag)])),
     additionalProperties: {
       anyOf: [{ const: true }, { type: 'string' }, { type: 'array', items: { type: 'string' } }],
     },

@@ -107,22 +107,22 @@ function describe(tool: string, rules: readonly AllowRule[]): DescribedTool {
       properties: {
         flags: flagsSchema(rules),
         args: argsSchema(rules),
-        ...(rules.some((rule) => rule.stdin)
+        ...(rules.some(({ terms }) => terms.stdin)
           ? { stdin: { type: 'string', description: 'text for standard input' } }
           : {}),
       },
       additionalProperties: false,
     },
     // Only if whatever rule may apply changes nothing.
-    readOnly: rules.length > 0 && rules.every((rule) => rule.readOnly),
+    readOnly: rules.length > 0 && rules.every(({ terms }) => terms.readOnly),
   };
 }
 
 /** Unlisted flags pass the schema on purpose: their refusal is the structured denial. */
 function flagsSchema(rules: readonly AllowRule[]): Record<string, unknown> {
   const flags = new Map<string, Flag>();
-  for (const rule of rules)
-    for (const flag of rule.flags.values()) if (!flags.has(flag.name)) flags.set(flag.name, flag);
+  for (const { terms } of rules)
+    for (const flag of terms.flags.values()) if (!flags.has(flag.name)) flags.set(flag.name, flag);
   return {
     type: 'object',
     description: 'flag name to true, its value, or a list of values where it may repeat',
@@ -170,14 +170,14 @@ function constraintText({ constraint, optional }: Slot): string {
 }
 
 function argsSchema(rules: readonly AllowRule[]): Record<string, unknown> {
-  const forms = rules.map((rule) => {
-    const listed = rule.args.map((slot, index) => `${index + 1}. ${constraintText(slot) || 'any text'}`);
-    if (rule.anyArgs) listed.push('any');
-    if (rule.rest)
+  const forms = rules.map(({ terms }) => {
+    const listed = terms.args.map((slot, index) => `${index + 1}. ${constraintText(slot) || 'any text'}`);
+    if (terms.anyArgs) listed.push('any');
+    if (terms.rest)
       listed.push(
-        `then any number: ${constraintText({ constraint: rule.rest, optional: false }) || 'any text'}`,
+        `then any number: ${constraintText({ constraint: terms.rest, optional: false }) || 'any text'}`,
       );
-    const end = rule.endOfOptions;
+    const end = terms.endOfOptions;
     if (end !== null)
       listed.push(
         end === true
@@ -274,7 +274,7 @@ export function toArgv(
   // Alone it is refused for the missing value; before an argument it would take that for its value.
   if (valueless !== undefined) return [...subcommand, valueless];
   const words = Object.entries(flags).flatMap(([name, value]) => {
-    const flag = rules.map((rule) => rule.flags.get(name)).find((found) => found !== undefined);
+    const flag = rules.map(({ terms }) => terms.flags.get(name)).find((found) => found !== undefined);
     const values = Array.isArray(value) ? (value as readonly string[]) : [value as true | string];
     return values.flatMap((each) =>
       each === true ? [bareFlag(name, rules, single)] : writeFlag(name, each, flag, single),
@@ -288,14 +288,14 @@ export function toArgv(
 }
 
 function needsValue(rules: readonly AllowRule[], name: string): boolean {
-  const known = rules.flatMap((rule) => rule.flags.get(name) ?? []);
+  const known = rules.flatMap(({ terms }) => terms.flags.get(name) ?? []);
   return known.length > 0 && known.every((flag) => flag.value === 'required');
 }
 
 /** One name is one flag: what would be read as a cluster is written so that it is refused. */
 function bareFlag(name: string, rules: readonly AllowRule[], single: boolean): string {
   const cluster = !single && name.length > 2 && !name.startsWith('--');
-  return cluster && !rules.some((rule) => rule.anyFlags || rule.flags.has(name)) ? `${name}=` : name;
+  return cluster && !rules.some(({ terms }) => terms.anyFlags || terms.flags.has(name)) ? `${name}=` : name;
 }
 
 function writeFlag(name: string, value: string, flag: Flag | undefined, single: boolean): string[] {
@@ -313,7 +313,7 @@ function writeArgs(
   hasFlags: boolean,
 ): string[] {
   const written: string[] = [];
-  const keepsOrder = rules.length > 0 && rules.every((rule) => !rule.interspersed);
+  const keepsOrder = rules.length > 0 && rules.every(({ terms }) => !terms.interspersed);
   let ended = false;
   let positionals = 0;
   for (const arg of args) {

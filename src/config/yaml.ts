@@ -135,7 +135,7 @@ function convert(document: Document, place: (offset: number) => Place, problems:
       else if (name === '__proto__') refuse(key, path, 'the key "__proto__" is not allowed');
       else if (Object.hasOwn(value, name)) {
         const first = node.items.find((other) => isScalar(other.key) && other.key.value === name);
-        const { line } = place((first?.key as Node).range?.[0] ?? 0);
+        const { line } = place((first?.key as Node | undefined)?.range?.[0] ?? 0);
         refuse(key, [...path, name], `duplicate key "${name}": it is on line ${line} already`);
       } else value[name] = below(name, pair.value as Node | null, viaAlias);
     }

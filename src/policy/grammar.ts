@@ -36,10 +36,8 @@ export class Reader {
   readonly first: boolean;
   readonly flags: Written[] = [];
   readonly positionals: Positional[] = [];
-  /** The rule's flags that were given, each once. */
-  readonly seen: Flag[] = [];
-  /** Flags and positionals in the order given, for rules that must not be reordered. */
-  readonly order: string[] = [];
+  /** Flags and positionals in the order given, of a rule that must not be reordered. */
+  readonly order: string[] | null;
   /** Whether `--` was given. */
   ended = false;
   at: number;
@@ -51,6 +49,7 @@ export class Reader {
     this.argv = argv;
     this.from = from;
     this.first = first;
+    this.order = keepsOrder(this.terms) ? [] : null;
     this.at = from;
   }
 
@@ -74,7 +73,7 @@ export class Reader {
       if (this.terms.endOfOptions === null)
         return this.refuse('end_of_options_not_allowed', `'--' is not allowed for ${this.command()}`, token);
       this.ended = true;
-      this.order.push(token);
+      this.order?.push(token);
       return null;
     }
     if (this.grammar.options === 'single-dash' || token.startsWith('--')) return this.long(token);
@@ -97,7 +96,7 @@ export class Reader {
     if (this.grammar.plusOptions && token.startsWith('+'))
       return this.refuse('plus_option_not_allowed', `'${show(token)}' is read as an option`, token);
     this.positionals.push({ text: token, index: this.at, afterEnd: this.ended });
-    this.order.push(token);
+    this.order?.push(token);
     return null;
   }
 
@@ -176,13 +175,17 @@ export class Reader {
     const refusal = value === null ? null : this.value(flag, name, value);
     if (refusal) return refusal;
     if (value !== null && attached === null) this.at++;
-    if (!this.seen.includes(flag)) this.seen.push(flag);
     return this.write(flag, name, value);
   }
 
   repeated(flag: Flag, name: string): Refusal | null {
-    if (flag.repeat || !this.seen.includes(flag)) return null;
+    if (flag.repeat || !this.has(flag)) return null;
     return this.refuse('flag_repeated', `flag '${name}' may be given only once`, name, name);
+  }
+
+  /** Whether the flag was given, under any of its names. */
+  has(flag: Flag): boolean {
+    return this.flags.some((written) => written.flag === flag);
   }
 
   value(flag: Flag, name: string, value: string): Refusal | null {
@@ -228,7 +231,7 @@ export class Reader {
         name,
       );
     this.flags.push({ flag, words });
-    this.order.push(...words);
+    this.order?.push(...words);
     return null;
   }
 
@@ -243,7 +246,7 @@ export class Reader {
         token,
       );
     this.flags.push({ flag: null, words: [token] });
-    this.order.push(token);
+    this.order?.push(token);
     return null;
   }
 
@@ -290,7 +293,7 @@ export function canonical(reader: Reader, argv: readonly string[], globals: numb
   const written = argv.slice(0, globals);
   written.push(...rule.path);
   // What is not known to be a flag's value must stay where it is.
-  if (keepsOrder(rule.terms)) {
+  if (reader.order !== null) {
     written.push(...reader.order);
     return written;
   }

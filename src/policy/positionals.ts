@@ -107,9 +107,10 @@ function refuseMissing(rule: AllowRule, count: number): Refusal | null {
   );
 }
 
-function refuseRequired({ rule, terms, seen }: Reader): Refusal | null {
+function refuseRequired(reader: Reader): Refusal | null {
+  const { rule, terms } = reader;
   for (const flag of terms.required)
-    if (!seen.includes(flag))
+    if (!reader.has(flag))
       return {
         ...refuse(
           progressOf.required,

@@ -7,7 +7,7 @@ type Spot = { readonly key: number; readonly value: number; readonly node: Node 
 
 export type Places = {
   /** Of the value at a path (`value`) or of its key; else of the deepest part of the path that is there. */
-  offsetOf(path: ConfigPath, what: 'key' | 'value'): number;
+  readonly offsetOf: (path: ConfigPath, what: 'key' | 'value') => number;
 };
 
 export function placesOf(document: Document): Places {

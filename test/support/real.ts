@@ -44,7 +44,14 @@ const probes = {
   /** Another user can run wraptool from here. */
   'other-user': () =>
     root() ??
-    runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, main, '--version']),
+    runs('setpriv', [
+      '--reuid=65534',
+      '--regid=65534',
+      '--clear-groups',
+      process.execPath,
+      main,
+      '--version',
+    ]),
   setpriv: () => root() ?? runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', 'true']),
 } satisfies Record<string, Probe>;
 

@@ -5,6 +5,7 @@ import { WraptoolError } from '../errors.ts';
 import { loadDescriptor } from '../harness/descriptor.ts';
 import { discard } from '../harness/publish.ts';
 import { cacheDir, stateDir } from '../paths.ts';
+import { isGone } from './gone.ts';
 import { workspaceKey, type Memory } from './memory.ts';
 import { createRuntime } from './runtime/create.ts';
 import { runtimeNames, type Leftover } from './runtime/runtime.ts';
@@ -23,6 +24,7 @@ export type PruneOptions = {
   readonly homes: boolean;
 };
 
+/** `removed` is false with --dry-run, and where something came to use it meanwhile. */
 export type Pruned = { readonly what: string; readonly bytes: number | null; readonly removed: boolean };
 
 /** `fault` is told what could not be removed; it stays for the next time. */
@@ -39,8 +41,7 @@ export async function prune(
   ];
   const pruned: Pruned[] = [];
   for (const { what, bytes, remove } of found) {
-    if (!options.dryRun) await remove();
-    pruned.push({ what, bytes, removed: !options.dryRun });
+    pruned.push({ what, bytes, removed: !options.dryRun && (await remove()) });
   }
   return [...sessions, ...pruned];
 }
@@ -79,7 +80,7 @@ async function oldInstallations(env: Env): Promise<Leftover[]> {
     for (const version of versions) {
       const dir = path.join(base, name, version);
       const bytes = await sizeOf(dir);
-      found.push({ what: `${name} ${version} in ${dir}`, bytes, remove: () => discard(dir) });
+      found.push({ what: `${name} ${version} in ${dir}`, bytes, remove: () => done(discard(dir)) });
     }
   }
   return found;
@@ -110,11 +111,16 @@ async function lostHomes(env: Env): Promise<Leftover[]> {
       found.push({
         what: `home of ${harness} for ${memory.workspace}, which is gone, in ${dir}`,
         bytes: await sizeOf(dir),
-        remove: () => rm(dir, { recursive: true, force: true }),
+        remove: () => done(rm(dir, { recursive: true, force: true })),
       });
     }
   }
   return found;
+}
+
+async function done(removal: Promise<void>): Promise<true> {
+  await removal;
+  return true;
 }
 
 async function names(dir: string): Promise<string[]> {
@@ -123,16 +129,6 @@ async function names(dir: string): Promise<string[]> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
-  }
-}
-
-/** Only what is surely not there: a folder that may not be looked at may be. */
-async function isGone(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
   }
 }
 

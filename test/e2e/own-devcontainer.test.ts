@@ -4,19 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import test, { after, before } from 'node:test';
+import test, { before } from 'node:test';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
-import { definition, removeImages, rig } from './own-rig.ts';
+import { definition, rig } from './own-rig.ts';
 
 const docker = needs('docker');
 
 before(() => {
   if (docker.skip === undefined) ensureTestImage();
-});
-
-after(() => {
-  if (docker.skip === undefined) removeImages();
 });
 
 /** Another image in every run. */

@@ -1,6 +1,6 @@
 /**
  * `up` is killed at a random moment of its life; the next command must find and remove whatever that left.
- * WRAPTOOL_DEATHS=50 kills more often than the few times of an ordinary run.
+ * `npm run deaths` kills 100 times in each runtime, an ordinary run a few times.
  */
 import assert from 'node:assert/strict';
 import test from 'node:test';

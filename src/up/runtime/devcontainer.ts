@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Availability } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
 import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
-import { buildApproved, planBuild, type BuildPlan } from './approved-image.ts';
+import { buildApproved, buildingName, planBuild, unusedApproved, type BuildPlan } from './approved-image.ts';
 import { environment, grantsOf } from './approved.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
@@ -165,17 +165,22 @@ export class Devcontainer implements Runtime {
     }
     const makers = await endMakers(session.id);
     const wanted = [`wraptool.session=${session.name}`, ownLabel()];
-    return [...makers, ...(await removeLabelled(await Engine.connect(endpoint.socketPath), wanted))];
+    const engine = await Engine.connect(endpoint.socketPath);
+    await engine.removeImage(buildingName(session.id));
+    return [...makers, ...(await removeLabelled(engine, wanted))];
   }
 
   async leftovers(all: boolean): Promise<readonly Leftover[]> {
     const endpoint = await resolveEndpoint(this.#env);
     if (!endpoint.ok || (await Engine.unreachable(endpoint.socketPath)) !== null) return [];
     const engine = await Engine.connect(endpoint.socketPath);
-    return (await unusedImages(engine, all)).map(({ name, bytes }) => ({
+    const approved = await unusedApproved(engine, this.#env, all);
+    const going = new Set(approved.map(({ name }) => name));
+    // Those that stand on others first.
+    return [...(await unusedImages(engine, all, going)), ...approved].map(({ name, bytes }) => ({
       what: `image ${name}`,
       bytes,
-      remove: async () => void (await engine.removeImage(name)),
+      remove: () => engine.removeImage(name),
     }));
   }
 
@@ -187,6 +192,7 @@ export class Devcontainer implements Runtime {
       folder: sessionFolder(spec),
       cli: findCli() ?? 'devcontainer',
       dockerPath: (await findDocker(this.#env)) ?? 'docker',
+      id: spec.session.id,
     };
     return { build: planBuild(spec.approved, host), granted: grantsOf(spec.approved, spec, this.#env) };
   }

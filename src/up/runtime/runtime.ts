@@ -129,6 +129,8 @@ export interface Runtime {
 
 export type Leftover = {
   readonly what: string;
-  readonly bytes: number;
-  readonly remove: () => Promise<void>;
+  /** That its removal sets free; null where something else keeps them. */
+  readonly bytes: number | null;
+  /** False where something uses it by now: then it stays. */
+  readonly remove: () => Promise<boolean>;
 };

@@ -75,7 +75,7 @@ void test('ended during a lifecycle command, it leaves nothing', parts, async (t
   let said = '';
   child.stderr?.on('data', (bytes: Buffer) => (said += bytes.toString()));
   const ended = finish(child, '');
-  await until('the command runs', () => said.includes('now-it-waits'));
+  await until('the command runs', () => said.includes('now-it-waits'), 60_000);
   child.kill('SIGTERM');
   const { code, stdout } = await ended;
   assert.deepEqual([code, stdout], [143, '']);

@@ -132,7 +132,11 @@ for (const [what, given, problem] of [
     { image: testImage, runArgs: ['--pid', 'host'] },
     /the processes of a session must be its own/,
   ],
-  ['a compose file', { dockerComposeFile: 'c.yml', service: 'a' }, /it uses a compose file/],
+  [
+    'a compose file',
+    { dockerComposeFile: 'c.yml', service: 'a' },
+    /\/dockerComposeFile: it uses a compose file: .*several containers[^]*hint: .*"image" or the "build".*--definition/,
+  ],
   ['no valid JSONC', '{"image":"a"', /not valid JSON/],
   [
     'a context outside',

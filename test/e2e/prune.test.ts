@@ -1,8 +1,9 @@
 /** prune: what it takes away, what it says of it, and what it leaves alone. Here alone, for it sees all of the engine's images. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
 import { ensureTestImage, testImage } from '../support/image.ts';
@@ -130,6 +131,87 @@ void test(
     const second = mine().find((name) => name !== first) ?? '';
     assert.doesNotMatch(said, new RegExp(second));
     t.after(() => mine().forEach((name) => spawnSync('docker', ['rmi', '-f', name])));
+  },
+);
+
+type Homes = { readonly where: Place; readonly lost: string; home(): string };
+
+/** A place with a home of a workspace that a session ran this in, and that is still there. */
+async function lived(t: test.TestContext, script: string): Promise<Homes> {
+  const where = await readyPlace(t, 'bubblewrap');
+  const lost = path.join(where.dir, 'src', 'lost');
+  await mkdir(lost);
+  const words = ['--runtime', 'bubblewrap', '--workspace', lost, '--', '-c', script];
+  const { code, stderr } = await where.wraptool(['up', 'shell', ...words]);
+  assert.equal(code, 0, stderr);
+  const homes = path.join(where.home, '.local/state/wraptool/homes/shell');
+  return { where, lost, home: () => path.join(homes, readdirSync(homes)[0] ?? 'none') };
+}
+
+void test(
+  'the home of a session that is alive stays, though its workspace was moved',
+  needs('bubblewrap'),
+  async (t) => {
+    const { where, lost, home } = await lived(t, ':');
+    const session = await live(t, 'bubblewrap', { where, workspace: lost });
+    await rename(lost, `${lost}-moved`);
+    const prune = async () => (await where.wraptool(['prune', '--homes'])).stdout;
+    assert.doesNotMatch(await prune(), /home of shell/);
+    assert.ok(existsSync(home()));
+    await session.end();
+    const dir = home();
+    assert.match(await prune(), /^removed: home of shell for .*lost, which is gone/m);
+    assert.equal(existsSync(dir), false);
+  },
+);
+
+void test(
+  'whatever an agent made of its home, it goes, and nothing that its links lead to',
+  needs('bubblewrap'),
+  async (t) => {
+    const kept = await mkdtemp(path.join(os.tmpdir(), 'wraptool-kept-'));
+    t.after(() => rm(kept, { recursive: true, force: true }));
+    await writeFile(path.join(kept, 'file'), 'of the host\n');
+    const script = `cd; ln -s '${kept}' link; mkdir folder; ln -s '${kept}' folder/link; ln -s '${kept}/file' folder/file
+      mkfifo pipe; : > "$(printf 'a\\nb\\033[2J')"; mkdir closed; : > closed/file; chmod 000 closed
+      n=$(printf '%0200d' 0); i=0; while [ $i -lt 40 ]; do mkdir $n && cd -P $n || exit 1; i=$((i+1)); done; : > deep`;
+    const { where, lost, home } = await lived(t, script);
+    await rm(lost, { recursive: true });
+    const dir = home();
+    const dry = await where.wraptool(['prune', '--homes', '--dry-run']);
+    assert.match(dry.stdout, /^would remove: home of shell for .*lost, which is gone/m);
+    assert.ok(existsSync(dir));
+    const { code, stdout, stderr } = await where.wraptool(['prune', '--homes']);
+    // A user that is not root may not look into what is closed, and is told.
+    if (process.getuid?.() === 0)
+      assert.deepEqual({ code, gone: !existsSync(dir) }, { code: 0, gone: true }, stderr);
+    else assert.match(stderr, /could not be removed: .*chmod -R u\+rwX/);
+    assert.match(stdout, /^(removed|not removed, it is in use or gone by now): home of shell/m);
+    assert.equal(await readFile(path.join(kept, 'file'), 'utf8'), 'of the host\n');
+  },
+);
+
+void test(
+  'a home that cannot be removed is told, and the others go all the same',
+  needs('other-user', 'bubblewrap'),
+  async (t) => {
+    const { where, lost, home } = await lived(t, ': > ~/file');
+    await rm(lost, { recursive: true });
+    const dir = home();
+    // Not even root may change it.
+    if (spawnSync('chattr', ['+i', path.join(dir, 'file')]).status !== 0) return t.skip('needs chattr');
+    try {
+      const { code, stdout, stderr } = await where.wraptool(['prune', '--homes', '--json']);
+      assert.equal(code, 1);
+      assert.match(stderr, /^warning: ".*" could not be removed: .*Operation not permitted/m);
+      const { pruned } = JSON.parse(stdout) as { pruned: Pruned[] };
+      assert.deepEqual(
+        pruned.filter(({ what }) => what.startsWith('home of')).map(({ removed }) => removed),
+        [false],
+      );
+    } finally {
+      spawnSync('chattr', ['-i', path.join(dir, 'file')]);
+    }
   },
 );
 

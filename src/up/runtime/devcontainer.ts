@@ -171,7 +171,8 @@ export class Devcontainer implements Runtime {
       );
     }
     const makers = await endMakers(session.id);
-    const wanted = [`wraptool.session=${session.name}`, ownLabel()];
+    // By its id: a session of this name of another state folder may be alive.
+    const wanted = [`wraptool.id=${session.id}`, ownLabel()];
     const engine = await Engine.connect(endpoint.socketPath);
     await engine.removeImage(buildingName(session.id));
     return [...makers, ...(await removeLabelled(engine, wanted))];

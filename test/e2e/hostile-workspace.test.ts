@@ -34,8 +34,8 @@ for (const [what, script] of Object.entries(deeds))
         const second = await up('exit 8');
         assert.equal(second.code, 8, second.stderr);
         const said = first.stderr + second.stderr;
-      assert.doesNotMatch(said, /fault of wraptool/);
-      assert.ok(!said.includes('\u001b[2J'));
+        assert.doesNotMatch(said, /fault of wraptool/);
+        assert.ok(!said.includes('\u001b[2J'));
         assert.deepEqual(await leftOf(where, name, false), []);
       } finally {
         // Node's own removal names paths whole.

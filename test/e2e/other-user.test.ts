@@ -16,7 +16,7 @@ import { allRuntimes, readyPlace } from './session.ts';
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const uid = 1500;
 
-type Mine = { readonly where: Place; start(...args: readonly string[]): ChildProcess };
+type Mine = { readonly where: Place; readonly start: (...args: readonly string[]) => ChildProcess };
 
 /** Runs inside: makes files itself, and asks the gateway to make one. */
 const client = `

@@ -134,7 +134,7 @@ void test(
   },
 );
 
-type Homes = { readonly where: Place; readonly lost: string; home(): string };
+type Homes = { readonly where: Place; readonly lost: string; home: () => string };
 
 /** A place with a home of a workspace that a session ran this in, and that is still there. */
 async function lived(t: test.TestContext, script: string): Promise<Homes> {

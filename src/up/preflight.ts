@@ -2,7 +2,7 @@
 import { WraptoolError } from '../errors.ts';
 import { homeDir } from '../paths.ts';
 import { hasTerminal, terminalSize } from './attach.ts';
-import { runInside } from './inside.ts';
+import { howEnded, runInside, type Patience } from './inside.ts';
 import type { Probe } from './probe.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 
@@ -25,6 +25,7 @@ export async function preflight(
   world: { readonly env: Env },
   named: readonly string[],
   probe: Probe,
+  limits?: Patience,
 ): Promise<readonly Finding[]> {
   const size = hasTerminal() ? terminalSize() : null;
   const own = size !== null && started.ownTerminals === true;
@@ -38,7 +39,7 @@ export async function preflight(
     named: [...new Set([...named, ...Object.keys(spec.env)])],
     probe,
   };
-  const { code, out, err } = await runInside(started, 'preflight', expected, own ? size : null);
+  const { code, out, err } = await runInside(started, 'preflight', expected, own ? size : null, limits);
   const found = (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
   return spec.approved === undefined ? found : found.map(approvedCredential);
 }
@@ -86,11 +87,14 @@ function isFinding(value: unknown): value is Finding {
   );
 }
 
-function unable(code: number, said: string): Finding {
+function unable(code: number | null, said: string): Finding {
   return {
     check: 'runtime',
     level: 'fault',
-    detail: `the checks did not run inside (exit code ${code}): ${said.split('\n')[0]?.slice(0, 500) ?? ''}`,
-    mend: 'a base image needs glibc; report this if it has it',
+    detail: `the checks did not run inside (${howEnded(code)}): ${said.split('\n')[0]?.slice(0, 500) ?? ''}`,
+    mend:
+      code === null
+        ? 'look at what the machine is busy with, and try again'
+        : 'a base image needs glibc; report this if it has it',
   };
 }

@@ -46,7 +46,11 @@ export async function requestRestart(
   const supervisor = await supervisorOf(process.env, request.namespace);
   return supervisor === null
     ? { answer: await refusedHere(request, principal), outcome: null }
-    : askRestart(process.env, supervisor, request, wait);
+    : askRestart(process.env, supervisor, request, wait, (ms) =>
+        remark(
+          `"${request.namespace}" is restarted often: this one waits ${Math.ceil(ms / 1000)} s for its turn`,
+        ),
+      );
 }
 
 /**

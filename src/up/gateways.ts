@@ -45,6 +45,8 @@ export class Gateways {
   #current: Gateway | null = null;
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  /** Asked for, and not begun: by what it is. */
+  readonly #waiting = new Map<string, Promise<RestartResult>>();
   #inside: { readonly started: Started; readonly spec: LaunchSpec } | null = null;
   #closed = false;
 
@@ -75,9 +77,12 @@ export class Gateways {
     await gateway.give({ do: 'prove', proven: proof.ok });
   }
 
-  /** One at a time, in the order in which they were asked for. Never rejects for what a gateway does. */
+  /**
+   * One at a time, in the order in which they were asked for; one that is asked for like another that has not begun is
+   * that other one. Never rejects for what a gateway does.
+   */
   restart(mode: Mode): Promise<RestartResult> {
-    return this.#inTurn(async () => {
+    return this.#joined(mode, async () => {
       const done = mode === 'reload' ? await this.#reload() : await this.#replace();
       recordEvent(this.#options.session.dir, mode, done);
       await this.#prove();
@@ -87,7 +92,7 @@ export class Gateways {
 
   /** Starts one upstream server anew; the others and the gateway go on. */
   restartServer(server: string): Promise<RestartResult> {
-    return this.#inTurn(async () => {
+    return this.#joined(`restart/${server}`, async () => {
       const done = await attempt('restarted', async () => {
         await this.#present().giveSlow({ do: 'restart_server', server });
       });
@@ -244,6 +249,17 @@ export class Gateways {
     throw new WraptoolError('gateway_failed', `"${this.#name}" has no gateway now`, {
       hint: `wraptool restart ${this.#name}`,
     });
+  }
+
+  #joined(what: string, work: () => Promise<RestartResult>): Promise<RestartResult> {
+    const waits = this.#waiting.get(what);
+    if (waits !== undefined) return waits;
+    const turn = this.#inTurn(() => {
+      this.#waiting.delete(what);
+      return work();
+    });
+    this.#waiting.set(what, turn);
+    return turn;
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { readNamespace, recordNamespace } from '../restart/store.ts';
 import { systemctl } from '../supervise/systemctl.ts';
 import type { Audit } from './audit.ts';
 import type { RestartSupervisor } from './control/restart-server.ts';
+import { Turns } from './control/turns.ts';
 import { Gateways } from './gateways.ts';
 import { sessionHealth } from './health.ts';
 import type { UpWorld } from './options.ts';
@@ -61,6 +62,7 @@ export function restarting(
     env,
     arming,
     audit,
+    turns: new Turns(),
     health: () => sessionHealth(env, session),
     note: (text) => world.note(text),
     act: async (hook, mode, server) => {

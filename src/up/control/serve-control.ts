@@ -14,9 +14,11 @@ import { systemctl } from '../../supervise/systemctl.ts';
 import { armingOf } from '../arming.ts';
 import { Audit } from '../audit.ts';
 import { checkName } from '../session-name.ts';
+import { keptBucket } from './kept-bucket.ts';
 import { serveSocket } from './line.ts';
 import { restartHandler } from './restart-server.ts';
 import { openControl, type Control } from './server.ts';
+import { Turns } from './turns.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -55,6 +57,7 @@ export async function openServeControl({
     env,
     arming: armingOf(env, false),
     audit,
+    turns: new Turns({ kept: keptBucket(dir, name) }),
     note,
     act: async (hook, mode, server) => {
       // The gates let no other hook through for this kind of namespace, and know no server in it.

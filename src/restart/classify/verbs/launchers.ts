@@ -27,7 +27,7 @@ const xargs: Verb = ({ m, shell, args, input }) => {
     ],
   });
   const file = valueOf(options, 'a', 'arg-file');
-  const text = file === undefined ? takeAll(input) : m.exec(['cat', file], shell, { rest: '' });
+  const text = file === undefined ? takeAll(input) : m.exec(['cat', file], shell, input);
   const replace = valueOf(options, 'I', 'J', 'replace', 'i');
   const items = text
     .split(replace === undefined ? /[\s\0]+/ : /[\n\0]/)

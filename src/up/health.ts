@@ -15,6 +15,7 @@ export async function sessionHealth(env: Env, session: Session): Promise<Health>
     namespace: name,
     down: await whyDown(session),
     proof,
+    quiescing: session.state.quiescing === true,
     markers: liveMarkers(name, record?.markers ?? []),
   });
 }

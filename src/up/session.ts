@@ -56,6 +56,8 @@ export type SessionState = {
   readonly preflight?: readonly Finding[];
   /** What a probe inside the runtime saw of the gateway that runs now; null before there was one. */
   readonly proof?: Proof | null;
+  /** A restart is under way: the gateway takes no new changes. */
+  readonly quiescing?: boolean;
 };
 
 /** sun_path holds 108 bytes with the closing NUL. */

@@ -63,6 +63,7 @@ export function restarting(
     arming,
     audit,
     turns: new Turns(),
+    unwritten: () => gateways.unwritten(),
     health: () => sessionHealth(env, session),
     note: (text) => world.note(text),
     act: async (hook, mode, server) => {

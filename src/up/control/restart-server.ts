@@ -10,7 +10,7 @@ import type { Health } from '../../restart/health.ts';
 import { parseHook } from '../../restart/hook.ts';
 import { answer, preview, rateLimited, type Answer } from '../../restart/preview.ts';
 import { principalOfPeer } from '../../restart/principal.ts';
-import type { Mode } from '../../restart/types.ts';
+import type { Marker, Mode } from '../../restart/types.ts';
 import type { Credentials } from '../../supervise/credentials.ts';
 import type { Audit } from '../audit.ts';
 import type { RestartResult } from '../gateways.ts';
@@ -36,6 +36,8 @@ export type RestartSupervisor = {
   readonly arming: Arming;
   readonly audit: Audit;
   readonly turns: Turns;
+  /** Markers that count although they could not be written yet. */
+  unwritten?(): Promise<readonly Marker[]>;
   /** Carries it out. `server`: only that upstream server. Never rejects for what a gateway does. */
   act(
     hook: NonNullable<ReturnType<typeof parseHook>>,
@@ -153,9 +155,10 @@ async function carryOut(
 
 async function factsFor(supervisor: RestartSupervisor, peer: Credentials | null): Promise<GateFacts> {
   const { env, arming } = supervisor;
+  const unwritten = (await supervisor.unwritten?.()) ?? [];
   const { namespaces, markers } = await knownNamespaces(env, (text) => supervisor.note(text));
   const principal = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
-  return { principal, namespaces, markers, ...arming };
+  return { principal, namespaces, markers: [...markers, ...unwritten], ...arming };
 }
 
 function read(request: Request): RestartRequest {

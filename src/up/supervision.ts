@@ -1,7 +1,6 @@
 /** A session's supervisor put together: its namespace, its gateways, what it does when it is asked for a restart. */
 import path from 'node:path';
-import { liveMarkers } from '../restart/gate.ts';
-import { readNamespace, recordNamespace } from '../restart/store.ts';
+import { markersOf, recordNamespace } from '../restart/store.ts';
 import { systemctl } from '../supervise/systemctl.ts';
 import type { Audit } from './audit.ts';
 import type { RestartSupervisor } from './control/restart-server.ts';
@@ -16,7 +15,7 @@ import type { Ground } from './survey.ts';
 export async function makeKnown(session: Session, world: UpWorld): Promise<void> {
   const { name } = session.state;
   await recordNamespace(world.env, { name, kind: 'session' }, new Date());
-  const [marker] = liveMarkers(name, (await readNamespace(world.env, name))?.markers ?? []);
+  const [marker] = await markersOf(world.env, name);
   if (marker !== undefined)
     world.warn(
       `"${name}" is contaminated since ${marker.at}: until "wraptool restart reconcile ${name} --note TEXT" only rules with read_only: true run`,

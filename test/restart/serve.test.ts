@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { readNamespaces, setMarker } from '../../src/restart/store.ts';
+import { setMarker } from '../../src/restart/store.ts';
+import { recordsOf } from './records.ts';
 import { askRestart } from '../../src/up/control/restart-client.ts';
 import { sinceBoot } from '../../src/up/control/turns.ts';
 import { eventsOf } from '../gateway/records.ts';
@@ -114,7 +115,7 @@ describe('serve --name', { concurrency: 2 }, () => {
       (await call(client, 'echo', { args: ['hi'] })).structuredContent?.['reason_code'];
     assert.equal(await echo(), undefined);
     assert.deepEqual(
-      (await readNamespaces(it.env)).map(({ name, kind }) => [name, kind]),
+      (await recordsOf(it.env)).map(({ name, kind }) => [name, kind]),
       [['tools', 'serve']],
     );
     await setMarker(

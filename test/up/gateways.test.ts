@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readNamespace, recordNamespace } from '../../src/restart/store.ts';
+import { recordNamespace } from '../../src/restart/store.ts';
 import { Audit } from '../../src/up/audit.ts';
 import { Gateways } from '../../src/up/gateways.ts';
 import { sessionHealth } from '../../src/up/health.ts';
 import { openEvents } from '../../src/up/session-events.ts';
 import { createSession } from '../../src/up/session.ts';
+import { recordsOf } from '../restart/records.ts';
 import { until } from '../support/until.ts';
 
 const main = fileURLToPath(new URL('../fixtures/supervised/gateway.ts', import.meta.url));
@@ -65,7 +66,7 @@ async function place(t: TestContext, policy: 'never' | 'on-crash' = 'never') {
     await audit.close();
     await rm(dir, { recursive: true, force: true });
   });
-  const markers = async () => (await readNamespace(env, 'odd'))?.markers ?? [];
+  const markers = async () => (await recordsOf(env))[0]?.markers ?? [];
   return {
     ...{ dir, env, session, warnings, gateways, config, markers },
     play: (words: string) => writeFile(plays, words),

@@ -160,6 +160,12 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
       hint: 'wraptool restart policy lists them',
     });
   const own = liveMarkers(name, markers).filter(({ namespace }) => namespace === name);
+  const damaged = own.find(({ reason }) => reason === 'record_damaged');
+  // Before the log says that it was cleared.
+  if (damaged !== undefined)
+    throw new WraptoolError('state_damaged', `the record of "${name}" can't be read`, {
+      hint: damaged.detail,
+    });
   const cleared = dryRun === true ? own : own.length === 0 ? [] : await clear(name, note, config);
   if (json === true)
     return printJson({

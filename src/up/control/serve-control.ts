@@ -8,8 +8,7 @@ import { assertOperatorsOwn } from '../../config/location.ts';
 import { WraptoolError } from '../../errors.ts';
 import { sessionsDir } from '../../paths.ts';
 import { health } from '../../restart/health.ts';
-import { liveMarkers } from '../../restart/gate.ts';
-import { readNamespace, recordNamespace } from '../../restart/store.ts';
+import { markersOf, recordNamespace } from '../../restart/store.ts';
 import { systemctl } from '../../supervise/systemctl.ts';
 import { armingOf } from '../arming.ts';
 import { Audit } from '../audit.ts';
@@ -67,8 +66,7 @@ export async function openServeControl({
       return { result: 'requested', reason: null, detail: null };
     },
     health: async () => {
-      const record = await readNamespace(env, name);
-      const markers = liveMarkers(name, record?.markers ?? []);
+      const markers = await markersOf(env, name);
       return health({ namespace: name, down: null, proof: null, markers, exempt: true });
     },
   });

@@ -19,15 +19,19 @@ export function ownUid(): number {
 
 const self = (): Principal => principalOfPeer(ownUid(), ownUid());
 
-/** Nothing is done. The supervisor's word where there is one. */
+/** `login`: of the page's login that asks, where one does. Nothing is done. The supervisor's word where there is one. */
 export async function previewRestart(
   request: Omit<RestartRequest, 'confirm'>,
-  principal: Principal = self(),
+  login?: Principal,
 ): Promise<Preview> {
   const supervisor = await supervisorOf(process.env, request.namespace);
   return supervisor === null
-    ? preview(request, await factsHere(principal))
-    : askPreview(process.env, supervisor, { ...request, confirm: null });
+    ? preview(request, await factsHere(login ?? self()))
+    : askPreview(process.env, supervisor, { ...request, confirm: null, ...passedOn(login) });
+}
+
+function passedOn(login: Principal | undefined): { login?: Principal['role'] } {
+  return login === undefined ? {} : { login: login.role };
 }
 
 export type Requested = {
@@ -37,16 +41,16 @@ export type Requested = {
   readonly outcome: RestartOutcome | null;
 };
 
-/** Judged by the supervisor; refused here where there is none. */
+/** Judged by the supervisor; refused here where there is none. `login` as for previewRestart. */
 export async function requestRestart(
   request: RestartRequest,
   wait: boolean,
-  principal: Principal = self(),
+  login?: Principal,
 ): Promise<Requested> {
   const supervisor = await supervisorOf(process.env, request.namespace);
   return supervisor === null
-    ? { answer: await refusedHere(request, principal), outcome: null }
-    : askRestart(process.env, supervisor, request, wait, (ms) =>
+    ? { answer: await refusedHere(request, login ?? self()), outcome: null }
+    : askRestart(process.env, supervisor, { ...request, ...passedOn(login) }, wait, (ms) =>
         remark(
           `"${request.namespace}" is restarted often: this one waits ${Math.ceil(ms / 1000)} s for its turn`,
         ),

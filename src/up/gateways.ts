@@ -14,6 +14,17 @@ import type { Audit } from './audit.ts';
 import { Backoff } from './backoff.ts';
 import { configHash } from './config-hash.ts';
 import { Contaminations } from './contaminations.ts';
+import {
+  asFailure,
+  attempt,
+  attemptProof,
+  ended,
+  endedFirst,
+  expectedOf,
+  happens,
+  onlyGone,
+  type RestartResult,
+} from './outcomes.ts';
 import { probe } from './probe.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { recordEvent } from './session-events.ts';
@@ -27,14 +38,6 @@ export type GatewaysOptions = {
   readonly audit: Audit;
   /** To the operator. */
   readonly warn: (text: string) => void;
-};
-
-/** What came of a restart. `kept`: the gateway that was there goes on. `requested`: the host has it in hand. */
-export type RestartResult = {
-  readonly result: 'restarted' | 'reloaded' | 'kept' | 'failed' | 'requested';
-  /** Why not, as a code; null where it was done. */
-  readonly reason: string | null;
-  readonly detail: string | null;
 };
 
 export class Gateways {
@@ -326,67 +329,4 @@ export class Gateways {
     this.#options.warn(
       `the gateway of "${this.#name}": ${error instanceof Error ? error.message : String(error)}`,
     );
-}
-
-/** What a restart that was asked for before the session's end comes to. */
-function ended(): RestartResult {
-  return { result: 'failed', reason: 'session_unreachable', detail: 'the session ends' };
-}
-
-function endedFirst(): WraptoolError {
-  return new WraptoolError('gateway_failed', 'the gateway ended before it had the address', {
-    hint: "read its log in the session's folder",
-  });
-}
-
-/** What keeps a gateway from being put in place: our own errors, and the system's; null for a fault of ours. */
-function asFailure(error: unknown): WraptoolError | null {
-  if (error instanceof WraptoolError) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (typeof code !== 'string') return null;
-  return new WraptoolError('gateway_failed', `the gateway could not be put in place: ${message}`);
-}
-
-async function expectedOf(gateway: Gateway): Promise<{ tool: string; config: string }> {
-  const { config, probe_tool: tool } = await gateway.give({ do: 'status' });
-  return { tool: String(tool), config: String(config) };
-}
-
-/** `work` gives whether the old state was kept. */
-async function attempt(
-  result: 'restarted' | 'reloaded',
-  work: () => Promise<boolean | void>,
-): Promise<RestartResult> {
-  try {
-    if ((await work()) !== true) return { result, reason: null, detail: null };
-    return { result: 'kept', reason: 'config_invalid', detail: 'the config was not taken over' };
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    return { result: 'failed', reason: error.code, detail: error.message };
-  }
-}
-
-/** A runtime that can't be asked proves nothing. */
-async function attemptProof(look: () => Promise<Proof>): Promise<Proof> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    return { source: 'client_namespace', ok: false, reasons: [error.message] };
-  }
-}
-
-/** Whether the gateway did it; false where it has gone, or hangs. */
-async function happens(work: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await work();
-    return true;
-  } catch (error) {
-    onlyGone(error);
-    return false;
-  }
-}
-
-function onlyGone(error: unknown): void {
-  if (!(error instanceof WraptoolError) || error.code !== 'gateway_failed') throw error;
 }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { setMarker } from '../../src/restart/store.ts';
 import { recordsOf } from './records.ts';
-import { askRestart } from '../../src/up/control/restart-client.ts';
+import { askPreview, askRestart } from '../../src/up/control/restart-client.ts';
 import { sinceBoot } from '../../src/up/control/turns.ts';
 import { eventsOf } from '../gateway/records.ts';
 import { call, connect, main, world } from '../gateway/support.ts';
@@ -107,6 +107,25 @@ describe('serve --name', { concurrency: 2 }, () => {
       const { code, json } = await asked('--confirm', 'restart tools');
       assert.deepEqual([code, json['reason_code'], await calls()], [3, reason, '']);
     });
+
+  void test('a page asks with the rights of its login, and the log has both', async (t) => {
+    const { it, calls } = await host(t, armed);
+    const words = { namespace: 'tools', mode: 'restart', confirm: 'restart tools' };
+    const ask = async (login: 'viewer' | 'operator' | null) =>
+      (await askRestart(it.env, 'tools', { ...words, login }, true, () => undefined)).answer.reason_code;
+    assert.deepEqual(
+      [await ask('viewer'), await ask(null), await calls()],
+      ['unauthorized', 'unauthorized', ''],
+    );
+    assert.equal(await ask('operator'), 'host_action_required');
+    const { authorization } = await askPreview(it.env, 'tools', { ...words, login: 'viewer' });
+    assert.deepEqual([authorization.authorized, authorization.role], [false, 'viewer']);
+    const own = `uid:${process.getuid?.()}`;
+    assert.deepEqual(
+      (await eventsOf(it.log, 'restart')).map(({ actor }) => actor),
+      [`${own} web:viewer`, `${own} web:unknown`, `${own} web:operator`, `${own} web:operator`],
+    );
+  });
 
   void test('it is exempt from proof, but not while it is contaminated', async (t) => {
     const { it, gateway, asked } = await host(t, armed);

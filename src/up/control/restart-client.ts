@@ -1,5 +1,6 @@
 /** Our side of a restart: asked of the supervisor that the namespace belongs to. */
 import type { Socket } from 'node:net';
+import type { Role } from '../../restart/actions.ts';
 import type { Answer, Preview } from '../../restart/preview.ts';
 import { WraptoolError } from '../../errors.ts';
 import { accepted, ask } from './client.ts';
@@ -8,7 +9,13 @@ import type { RestartOutcome } from './restart-server.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export type Asked = { readonly namespace: string; readonly mode: string; readonly confirm: string | null };
+export type Asked = {
+  readonly namespace: string;
+  readonly mode: string;
+  readonly confirm: string | null;
+  /** For whom a page asks: it may be less than what this process may do, never more. */
+  readonly login?: Role | null;
+};
 
 /** Error: session_unreachable. */
 export async function askPreview(env: Env, supervisor: string, asked: Asked): Promise<Preview> {

@@ -9,11 +9,11 @@ import { actionIdOf, type GateFacts, type RestartRequest } from '../../restart/g
 import type { Health } from '../../restart/health.ts';
 import { parseHook } from '../../restart/hook.ts';
 import { answer, preview, rateLimited, type Answer } from '../../restart/preview.ts';
-import { principalOfPeer } from '../../restart/principal.ts';
+import { principalOfPassedOn, principalOfPeer, type Principal } from '../../restart/principal.ts';
 import type { Marker, Mode } from '../../restart/types.ts';
 import type { Credentials } from '../../supervise/credentials.ts';
 import type { Audit } from '../audit.ts';
-import type { RestartResult } from '../gateways.ts';
+import type { RestartResult } from '../outcomes.ts';
 import { knownNamespaces } from '../namespaces.ts';
 import { writeLine, type Request } from './line.ts';
 import type { Handler } from './server.ts';
@@ -57,7 +57,8 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
     const [parent, server = null] = asked.namespace.split('/', 2);
     if (parent !== supervisor.name)
       throw new WraptoolError('usage', `the supervisor of "${supervisor.name}" does not answer for another`);
-    const facts = await factsFor(supervisor, peer);
+    const principal = principalOf(request, peer);
+    const facts = await factsFor(supervisor, principal);
     if (request['preview'] === true) {
       writeLine(connection, { ok: true, preview: preview(asked, facts) });
       return;
@@ -79,7 +80,7 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
       });
     const judged = await inTurn(supervisor, asked, request['progress'] === true, connection, {
       first: answer(asked, facts),
-      again: async () => answer(asked, await factsFor(supervisor, peer)),
+      again: async () => answer(asked, await factsFor(supervisor, principal)),
     });
     // Nobody is there any more to whom it was worth waiting for.
     if (judged === null) return record('withdrawn', 'asker_gone');
@@ -153,11 +154,16 @@ async function carryOut(
   };
 }
 
-async function factsFor(supervisor: RestartSupervisor, peer: Credentials | null): Promise<GateFacts> {
+/** From the connection; a page says for whose login it asks. */
+function principalOf(request: Request, peer: Credentials | null): Principal {
+  const own = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
+  return request['login'] === undefined ? own : principalOfPassedOn(own, request['login']);
+}
+
+async function factsFor(supervisor: RestartSupervisor, principal: Principal): Promise<GateFacts> {
   const { env, arming } = supervisor;
   const unwritten = (await supervisor.unwritten?.()) ?? [];
   const { namespaces, markers } = await knownNamespaces(env, (text) => supervisor.note(text));
-  const principal = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
   return { principal, namespaces, markers: [...markers, ...unwritten], ...arming };
 }
 

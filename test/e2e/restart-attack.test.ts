@@ -1,0 +1,328 @@
+/** Restarts under attack: from inside, by deaths at the worst moments, by many at once, and by want of memory. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { access, constants, mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { needs } from '../support/real.ts';
+import { until, type Place } from './place.ts';
+import {
+  allRecords,
+  config,
+  exists,
+  gatewayOf,
+  inFlight,
+  inside,
+  now,
+  records,
+  restart,
+  session,
+  structured,
+  type Json,
+} from './restart-rig.ts';
+import { live, readyPlace, runtimes, withMarker } from './session.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const real = { timeout: 180_000, ...needs('bubblewrap') };
+
+/** What a harness can find, reach and change of what restarts its gateway. */
+const search = `
+const fs = require('node:fs'), net = require('node:net'), path = require('node:path');
+const found = [];
+const walk = (dir, depth) => {
+  let entries = [];
+  try { entries = fs.readdirSync(dir, { withFileTypes: true }); } catch { return; }
+  for (const entry of entries) {
+    const file = path.join(dir, entry.name);
+    if (/^(control\\.sock|session\\.json|gateway-\\d+\\.sock|.*\\.turns|namespaces|events\\.jsonl)$/.test(entry.name)) found.push(file);
+    else if (entry.isDirectory() && depth > 0 && !/^\\/(proc|sys|usr|nix|gnu)/.test(file)) walk(file, depth - 1);
+  }
+};
+walk('/', 6);
+const hosts = JSON.parse(process.argv[1]);
+const env = Object.keys(process.env).filter((name) => /WRAPTOOL_(OPERATOR|RESTART|SESSION)/.test(name));
+const write = (file) => { try { fs.writeFileSync(file, ''); return 'written'; } catch (error) { return error.code; } };
+const take = (from, to) => { try { fs.renameSync(from, to); return 'taken'; } catch (error) { return error.code; } };
+const reach = (file) => new Promise((resolve) => {
+  const socket = net.connect(file, () => resolve('reached'));
+  socket.on('error', (error) => resolve(error.code));
+});
+(async () => {
+  const abstract = fs.readFileSync('/proc/net/unix', 'utf8').split('\\n').filter((line) => /wraptool/.test(line) && /@/.test(line));
+  console.log(JSON.stringify({
+    found, env, abstract,
+    written: write('/run/wraptool/gateway.sock.next'),
+    taken: take('/run/wraptool/gateway.sock', '/run/wraptool/other.sock'),
+    probe: write('/opt/wraptool/relay/probe.ts'),
+    node: write('/opt/wraptool/node/bin/node'),
+    reached: await Promise.all(hosts.map(reach)),
+  }));
+  for (const pid of fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && Number(name) !== process.pid))
+    if (/gateway|serve/.test(fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8'))) console.log('SEES ' + pid);
+})();`;
+
+describe('from inside', { concurrency: 2 }, () => {
+  for (const { name: runtime, part } of runtimes)
+    void test(
+      `${runtime}: there is no way to the control socket, to the hook, to the probe or to the address's name`,
+      { timeout: 180_000, ...needs(part) },
+      async (t) => {
+        const { where, dir } = await session(t, '', runtime);
+        const hosts = [path.join(dir, 'control.sock'), path.join(dir, 'gateway-1.sock')];
+        const words = [
+          'exec',
+          'life',
+          '--',
+          '/opt/wraptool/node/bin/node',
+          '-e',
+          search,
+          JSON.stringify(hosts),
+        ];
+        const { stdout, stderr, code } = await where.wraptool(words);
+        assert.equal(code, 0, stderr);
+        assert.doesNotMatch(stdout, /SEES/);
+        const { found, env, abstract, written, taken, probe, node, reached } = JSON.parse(
+          stdout.split('\n')[0] ?? '',
+        ) as Record<string, unknown>;
+        assert.deepEqual([found, env, abstract], [[], [], []]);
+        for (const verdict of [written, taken, probe, node])
+          assert.match(String(verdict), /^(?:EROFS|EACCES|EPERM|EBUSY|ETXTBSY|EXDEV)$/, stdout);
+        assert.deepEqual(reached, ['ENOENT', 'ENOENT']);
+        assert.equal((await now(where)).code, 0);
+      },
+    );
+
+  void test(
+    'a harness that stops all that is in the runtime is not proven, and keeps no restart from being done',
+    real,
+    async (t) => {
+      const { where } = await session(t);
+      const stop = `for (const pid of require('node:fs').readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map(Number))
+      if (pid !== process.pid) try { process.kill(pid, 'SIGSTOP'); } catch {}`;
+      const stopping = where.start(['exec', 'life', '--', '/opt/wraptool/node/bin/node', '-e', stop]);
+      t.after(() => stopping.kill('SIGKILL'));
+      await until('it is stopped', async () => {
+        const { stdout } = await where.wraptool(['exec', 'life', '--', 'true']).then(
+          (result) => result,
+          () => ({ stdout: '' }),
+        );
+        return stdout === '';
+      });
+      const before = await gatewayOf(where);
+      const { code, json } = await now(where);
+      const health = json['health'] as Json;
+      assert.deepEqual([code, json['result'], health['mutations_allowed']], [1, 'restarted', false]);
+      assert.notEqual(health['status'], 'clean');
+      assert.notEqual(await gatewayOf(where), before);
+    },
+  );
+});
+
+const slow = '  sleep: { binary: /usr/bin/sleep, allow: [{ args: [{ pattern: "[0-9]{1,2}" }] }] }\n';
+const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+
+describe('its supervisor is killed', { concurrency: 2 }, () => {
+  const phases: Readonly<Record<string, (where: Place, dir: string) => Promise<boolean>>> = {
+    'while it waits for a call in flight': async (where) => {
+      const { health } = JSON.parse((await where.wraptool(['inspect', 'life', '--json'])).stdout) as {
+        health: { reasons: string[] };
+      };
+      return health.reasons.some((reason) => reason.startsWith('quiescing'));
+    },
+    'when the new gateway listens': async (_where, dir) => (await readdir(dir)).includes('gateway-2.sock'),
+    'when the new gateway has the address': async (_where, dir) =>
+      (await readFile(path.join(dir, 'events.jsonl'), 'utf8')).split('"what":"gateway"').length > 2,
+    'when the restart is done': async (_where, dir) =>
+      (await readFile(path.join(dir, 'events.jsonl'), 'utf8')).includes('"what":"restart"'),
+  };
+  for (const [phase, reached] of Object.entries(phases))
+    void test(`${phase}: nothing stays, and the name can be used again`, real, async (t) => {
+      const it = await session(t, '', 'bubblewrap', slow);
+      const { where, dir } = it;
+      if (phase.includes('in flight')) {
+        const client = inside(t, where);
+        await client('initialize', hello);
+        void client('tools/call', { name: 'sleep', arguments: { args: ['60'] } });
+        await until('it is in flight', async () => (await allRecords(where)).some(inFlight));
+      }
+      const asked = where.start(['restart', 'life', '--confirm', 'restart life', '--wait', '--json']);
+      const ended = new Promise<number | null>((resolve) => asked.once('close', resolve));
+      await until(phase, () => reached(where, dir), 60_000);
+      it.child.kill('SIGKILL');
+      assert.equal(await ended, 1, 'whoever waits is told that nobody answers any more');
+      // What it had started ends by itself; what is left of the folder the next command removes.
+      await until(
+        'no gateway is left',
+        async () => (await withMarker(`${path.dirname(dir)}/life/gateway-`)).length === 0,
+        60_000,
+      );
+      await where.wraptool(['ps']);
+      await assert.rejects(access(dir), { code: 'ENOENT' });
+      const again = await live(t, 'bubblewrap', { where, up: ['--allow-restart'] });
+      assert.equal((await now(where)).code, 0);
+      await again.end();
+    });
+});
+
+describe('all at once', { concurrency: 2 }, () => {
+  void test(
+    'restarts, reloads, a server’s restart and a kill: one gateway is left, the kill is on record, and a restart mends it',
+    real,
+    async (t) => {
+      const { where, dir } = await session(t);
+      const asked = ['restart', 'reload', 'restart', 'reload', 'restart'].map((mode) => now(where, mode));
+      await until(
+        'one has begun',
+        async () => (await readFile(path.join(dir, 'session.json'), 'utf8')).includes('"quiescing": true'),
+        60_000,
+      );
+      process.kill(await gatewayOf(where), 'SIGKILL');
+      const results = (await Promise.all(asked)).map(({ code, json }) => [
+        code,
+        json['reason_code'],
+        json['result'],
+      ]);
+      for (const [code, reason, result] of results) {
+        assert.ok(
+          ['host_action_required', 'contaminated_runtime'].includes(String(reason)),
+          JSON.stringify(results),
+        );
+        assert.ok(reason === 'contaminated_runtime' ? code === 3 : [0, 1].includes(Number(code)));
+        assert.notEqual(result, 'kept');
+      }
+      assert.equal((await records(where)).filter(({ event }) => event === 'contamination').length, 1);
+      assert.equal((await now(where)).json['reason_code'], 'contaminated_runtime');
+      await where.wraptool(['restart', 'reconcile', 'life', '--note', 'the test']);
+      const { code, json } = await now(where);
+      assert.deepEqual([code, json['result']], [0, 'restarted'], JSON.stringify(json));
+      const pid = await gatewayOf(where);
+      await until(
+        'the others are gone',
+        async () => (await withMarker(`${dir}/gateway-`)).every((one) => one === pid),
+        60_000,
+      );
+      assert.equal((await structured(where, 'git_status', {}))['exit_code'], 0);
+    },
+  );
+
+  void test('"down" in the middle of a restart ends it all', real, async (t) => {
+    const { where, dir, child } = await session(t);
+    const asked = where.start(['restart', 'life', '--confirm', 'restart life', '--wait', '--json']);
+    const ended = new Promise<number | null>((resolve) => asked.once('close', resolve));
+    await until(
+      'it has begun',
+      async () => (await readFile(path.join(dir, 'session.json'), 'utf8')).includes('"quiescing": true'),
+      60_000,
+    );
+    const down = await where.wraptool(['down', 'life']);
+    assert.equal(down.code, 0, down.stderr);
+    assert.notEqual(await ended, 0);
+    await until(
+      'its supervisor is gone',
+      async () => child.exitCode !== null || child.signalCode !== null,
+      60_000,
+    );
+    await until('no gateway is left', async () => (await withMarker(`${dir}/gateway-`)).length === 0, 60_000);
+    await assert.rejects(access(dir), { code: 'ENOENT' });
+  });
+
+  void test(
+    'a contamination outlives its session: the next one of that name runs what reads, until it is cleared',
+    real,
+    async (t) => {
+      const first = await session(t);
+      const { where } = first;
+      process.kill(await gatewayOf(where), 'SIGKILL');
+      await until(
+        'it is on record',
+        async () => (await records(where)).some(({ event }) => event === 'contamination'),
+        30_000,
+      );
+      await where.wraptool(['down', 'life']);
+      await first.end();
+      const next = await live(t, 'bubblewrap', { where, up: ['--allow-restart'] });
+      const push = () => structured(where, 'git_push', { args: ['origin', 'main'] });
+      assert.equal((await push())['reason_code'], 'runtime_unproven');
+      assert.equal((await structured(where, 'git_status', {}))['exit_code'], 0);
+      assert.equal((await now(where)).json['reason_code'], 'contaminated_runtime');
+      await where.wraptool(['restart', 'reconcile', 'life', '--note', 'the test']);
+      assert.notEqual((await push())['reason_code'], 'runtime_unproven', 'its own first proof counts again');
+      assert.match((await next.end()).stderr, /"life" is contaminated since/);
+    },
+  );
+});
+
+/** A control group of its own that counts memory, or why there can be none here. */
+async function memoryGroup(): Promise<{ dir: string; limit: string; usage: string } | string> {
+  const root = '/sys/fs/cgroup';
+  const one = await access(path.join(root, 'memory'), constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  const dir = path.join(root, one ? 'memory' : '', `wraptool-test-${process.pid}`);
+  try {
+    await mkdir(dir);
+    const [limit, usage] = one
+      ? ['memory.limit_in_bytes', 'memory.usage_in_bytes']
+      : ['memory.max', 'memory.current'];
+    await access(path.join(dir, limit), constants.W_OK);
+    return { dir, limit: path.join(dir, limit), usage: path.join(dir, usage) };
+  } catch (error) {
+    await rmdir(dir).catch(() => undefined);
+    return `no control group can be made here: ${(error as Error).message}`;
+  }
+}
+
+void test(
+  'the kernel ends a gateway for want of memory: it is said as that, and is no contamination',
+  real,
+  async (t) => {
+    const group = await memoryGroup();
+    if (typeof group === 'string') return t.skip(group);
+    const procs = path.join(group.dir, 'cgroup.procs');
+    const where = await readyPlace(t, 'bubblewrap');
+    await where.writeConfig(config);
+    const within: Place = {
+      ...where,
+      start: (args, options = {}) =>
+        spawn('sh', ['-c', 'echo $$ > "$0" && exec "$@"', procs, process.execPath, main, ...args], {
+          cwd: options.cwd ?? where.workspace,
+          env: { ...where.env, ...options.env },
+          stdio: 'pipe',
+        }),
+    };
+    t.after(async () => {
+      await until('the group is empty', async () => (await readFile(procs, 'utf8')) === '', 60_000);
+      await rmdir(group.dir);
+    });
+    const it = await live(t, 'bubblewrap', { where: within, up: ['--allow-restart'] });
+    const pid = await gatewayOf(where);
+    await writeFile(`/proc/${pid}/oom_score_adj`, '1000');
+    const room = Number(await readFile(group.usage, 'utf8')) + 48 * 1024 * 1024;
+    await writeFile(group.limit, String(room));
+    const eater = `const eaten = []; const eat = () => {
+    try { process.kill(${pid}, 0); } catch { process.exit(0); }
+    eaten.push(Buffer.alloc(1e6, 1)); setTimeout(eat, 5); }; eat();`;
+    const eating = spawn('sh', ['-c', 'echo $$ > "$0" && exec "$@"', procs, process.execPath, '-e', eater]);
+    t.after(() => eating.kill('SIGKILL'));
+    await until('it was ended', async () => !(await exists(pid)), 60_000);
+    eating.kill('SIGKILL');
+    const status = async () =>
+      (JSON.parse((await where.wraptool(['ps', '--json'])).stdout) as { sessions: Json[] }).sessions[0];
+    await until(
+      'ps says how',
+      async () => /out of memory/.test(String((await status())?.['status'])),
+      30_000,
+    );
+    assert.doesNotMatch(String((await status())?.['status']), /contaminated/);
+    assert.deepEqual(
+      (await records(where)).filter(({ event }) => event === 'contamination'),
+      [],
+    );
+    await writeFile(group.limit, String(8 * 1024 ** 3));
+    const { code, json } = await restart(where, 'life', '--confirm', 'restart life', '--wait');
+    assert.deepEqual([code, json['result']], [0, 'restarted'], JSON.stringify(json));
+    assert.match((await it.end()).stderr, /out of memory/);
+  },
+);

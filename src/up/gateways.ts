@@ -90,7 +90,8 @@ export class Gateways {
   /** Takes what was seen from inside for the gateway that runs now. */
   async proven(proof: Proof): Promise<void> {
     const gateway = this.#present();
-    await this.#options.session.update({ proof });
+    // Where it can't be noted, `ps` knows less than the gateway.
+    await this.#options.session.update({ proof }).catch(this.#fault);
     await gateway.give({ do: 'prove', proven: proof.ok });
   }
 

@@ -228,6 +228,18 @@ describe('the disk refuses', { concurrency: 4 }, () => {
     assert.equal((await it.gateways.unwritten()).length + (await it.markers()).length, 1);
   });
 
+  void test('the state of the session: the old one goes on, and is told what was seen of it', async (t) => {
+    const it = await place(t);
+    await it.gateways.start();
+    const aside = path.join(it.session.dir, `.session.json.${process.pid}`);
+    await mkdir(aside);
+    const { result, reason } = await it.gateways.restart('restart');
+    assert.deepEqual([result, reason, await it.reached()], ['kept', 'gateway_failed', it.pid()]);
+    await it.gateways.proven(proof);
+    await rm(aside, { recursive: true });
+    assert.equal((await it.gateways.restart('restart')).result, 'restarted');
+  });
+
   void test('an event: what was to be done is done, and a killed gateway is on record', async (t) => {
     const it = await place(t, 'on-crash');
     await it.gateways.start();

@@ -10,6 +10,7 @@ import { principalOfPeer, type Principal } from '../restart/principal.ts';
 import { askPreview, askRestart } from '../up/control/restart-client.ts';
 import type { RestartOutcome } from '../up/control/restart-server.ts';
 import { knownNamespaces, supervisorOf } from '../up/namespaces.ts';
+import { listSessions } from '../up/session.ts';
 import { note as remark } from './voice.ts';
 
 /** Of this process; 0 where the system has none. */
@@ -87,8 +88,10 @@ async function refusedHere(request: RestartRequest, principal: Principal): Promi
   return result;
 }
 
-/** The config's log; where there is no config, the default one. */
-export async function logFolder(config: string | undefined): Promise<string> {
+/** The config's log; where none is named, that of the live session that the namespace is in; else the default one. */
+export async function logFolder(config: string | undefined, namespace?: string): Promise<string> {
+  const own = config === undefined ? await logOfSession(namespace?.split('/')[0]) : undefined;
+  if (own !== undefined) return own;
   try {
     return (await loadConfig({ path: config, env: process.env })).config.requests.log;
   } catch (error) {
@@ -96,4 +99,12 @@ export async function logFolder(config: string | undefined): Promise<string> {
       return path.join(stateDir(process.env), 'log');
     throw error;
   }
+}
+
+async function logOfSession(name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  const live = (await listSessions(process.env)).find(
+    ({ session, alive }) => alive && session?.state.name === name,
+  );
+  return live?.session?.state.log;
 }

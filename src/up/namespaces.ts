@@ -1,11 +1,10 @@
 /** What can be restarted, as far as the session folders and the recorded namespaces tell. */
-import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import { WraptoolError } from '../errors.ts';
 import { findNamespaces, type Found } from '../restart/store.ts';
 import type { Marker, Namespace } from '../restart/types.ts';
 import { sessionsDir } from '../paths.ts';
-import { serveSocket } from './control/line.ts';
+import { answers, serveSocket } from './control/line.ts';
 import { nameShape } from './session-name.ts';
 import { listSessions, type Session } from './session.ts';
 
@@ -46,7 +45,7 @@ export async function supervisorOf(env: Env, namespace: string): Promise<string 
   const live = await liveSessions(env);
   if (parent === undefined || !nameShape.test(parent)) return null;
   const known =
-    live.some(({ state }) => state.name === parent) || existsSync(serveSocket(sessionsDir(env), parent));
+    live.some(({ state }) => state.name === parent) || (await answers(serveSocket(sessionsDir(env), parent)));
   return known ? parent : null;
 }
 

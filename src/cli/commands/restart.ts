@@ -115,7 +115,8 @@ async function ask(namespace: string | undefined, flags: RestartFlags): Promise<
     return 0;
   }
   const { answer: result, outcome } = await requestRestart(request, flags.wait ?? false);
-  if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
+  if (flags.json === true)
+    printJson(outcome === null ? result : { ...result, ...outcome, detail: outcome.detail ?? result.detail });
   else printAnswer(result, outcome);
   if (!result.allowed) return 3;
   return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
@@ -182,7 +183,7 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
 /** The log comes first: what can't be logged is not done. */
 async function clear(name: string, text: string, config: string | undefined) {
   const actor = `uid:${ownUid()}`;
-  const log = await openLog(await logFolder(config), { session: null });
+  const log = await openLog(await logFolder(config, name), { session: null });
   try {
     log.append({
       event: 'restart',

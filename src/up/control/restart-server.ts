@@ -92,7 +92,14 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
     const wait = request['wait'] === true;
     if (!wait) connection.end();
     const outcome = await carryOut(supervisor, asked, () => supervisor.act(hook, asked.mode as Mode, server));
-    await record(outcome.result, outcome.reason ?? outcome.health.status);
+    // It is done all the same, and who waits is told so.
+    await record(outcome.result, outcome.reason ?? outcome.health.status).catch((error: unknown) => {
+      if (!(error instanceof WraptoolError)) throw error;
+      const { namespace, mode } = asked;
+      supervisor.note(
+        `what came of "${mode} ${namespace}" (${outcome.result}) is not in the log: ${error.message}`,
+      );
+    });
     if (wait) writeLine(connection, { ok: true, outcome });
   };
 }

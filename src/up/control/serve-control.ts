@@ -3,7 +3,6 @@
  * nothing itself: its unit is the host's service manager's.
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { createConnection } from 'node:net';
 import { assertOperatorsOwn } from '../../config/location.ts';
 import { WraptoolError } from '../../errors.ts';
 import { sessionsDir } from '../../paths.ts';
@@ -14,7 +13,7 @@ import { armingOf } from '../arming.ts';
 import { Audit } from '../audit.ts';
 import { checkName } from '../session-name.ts';
 import { keptBucket } from './kept-bucket.ts';
-import { serveSocket } from './line.ts';
+import { answers, serveSocket } from './line.ts';
 import { restartHandler } from './restart-server.ts';
 import { openControl, type Control } from './server.ts';
 import { Turns } from './turns.ts';
@@ -77,17 +76,4 @@ export async function openServeControl({
       await audit.close();
     },
   };
-}
-
-function answers(file: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const probe = createConnection(file);
-    probe.once('connect', () => {
-      probe.destroy();
-      resolve(true);
-    });
-    probe.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? resolve(false) : reject(error),
-    );
-  });
 }

@@ -194,6 +194,11 @@ export class Gateways {
     const gateway = await startGateway({
       ...start,
       socket: path.join(session.dir, `gateway-${this.#count}.sock`),
+      // One that is killed before it is ready has been killed all the same.
+      ended: async (pid, kind, end) => {
+        this.#event('gateway ended', { ...end, kind });
+        if (kind === 'killed') await this.#contaminated(pid, endLine(end, kind));
+      },
     });
     this.#live.add(gateway);
     const told = Promise.all([gateway.judged, gateway.ended])
@@ -258,22 +263,27 @@ export class Gateways {
     if (kind === 'asked') return;
     const line = endLine(end, kind);
     // The marker first: without it nothing would keep the next one from being called clean.
-    if (kind === 'killed')
-      await this.#contaminations.add(
-        `the gateway (pid ${gateway.ref.pid}) was ${line}, which its supervisor did not send`,
-      );
-    if (current) {
+    if (kind === 'killed') await this.#contaminated(gateway.ref.pid, line);
+    // Another one may have taken its place meanwhile: the state is that one's.
+    const left = current && this.#current === null;
+    if (left) {
       const fault = signalOf(end) ?? `exit code ${end.code}`;
       const why = kind === 'out_of_memory' ? `${fault}, out of memory` : fault;
       await session.update({ gateway: null, gatewayFault: why, proof: null }).catch(this.#fault);
     }
-    const next = !current
+    const next = !left
       ? ''
       : policy === 'on-crash' && !this.#closed
         ? '; it is started again'
         : `; "wraptool restart ${this.#name}" starts another`;
     warn(`the gateway of "${this.#name}" was ${line}${next}`.replace('was ended', 'ended'));
-    if (current && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
+    if (left && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
+  }
+
+  #contaminated(pid: number, line: string): Promise<void> {
+    return this.#contaminations.add(
+      `the gateway (pid ${pid}) was ${line}, which its supervisor did not send`,
+    );
   }
 
   async #afterCrash(): Promise<void> {

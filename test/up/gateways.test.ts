@@ -113,6 +113,18 @@ describe('a new gateway is not taken', { concurrency: 4 }, () => {
       assert.equal(await it.reached(), it.pid());
     });
 
+  void test('that was killed before it was ready: kept, and on record as any other that was killed', async (t) => {
+    const it = await place(t);
+    await it.gateways.start();
+    const before = it.pid();
+    await it.play('falls');
+    assert.equal((await it.gateways.restart('restart')).result, 'kept');
+    assert.deepEqual([it.pid(), (await it.markers()).length], [before, 1]);
+    await it.play('exits');
+    assert.equal((await it.gateways.restart('restart')).result, 'kept');
+    assert.equal((await it.markers()).length, 1, 'an exit is no kill');
+  });
+
   void test('that was killed as soon as it was ready: kept, or gone and said, but never taken for alive', async (t) => {
     const it = await place(t);
     await it.gateways.start();

@@ -2,12 +2,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setMarker } from '../../src/restart/store.ts';
+import { createSession } from '../../src/up/session.ts';
 import { recordsOf } from './records.ts';
 import { armed, host, run, type Json } from './serve-support.ts';
 import { askPreview, askRestart } from '../../src/up/control/restart-client.ts';
 import { eventsOf } from '../gateway/records.ts';
 import { call, connect } from '../gateway/support.ts';
 import { until } from '../support/until.ts';
+
+/** A session's facts: this process is its supervisor. */
+const about = ({ src, config }: { readonly src: string; readonly config: string }) => ({
+  harness: 'shell',
+  runtime: 'bubblewrap',
+  workspace: src,
+  roots: [src],
+  owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
+  config,
+  remotes: {},
+  shared: [],
+});
 
 describe('serve --name', { concurrency: 2 }, () => {
   void test('the hook names its unit: systemctl is asked by a fixed command line, and nobody is shown the unit', async (t) => {
@@ -105,6 +118,15 @@ describe('serve --name', { concurrency: 2 }, () => {
     assert.equal(
       (JSON.parse(second.out.trim().split('\n').at(-1) ?? '') as { error: Json }).error['code'],
       'address_in_use',
+    );
+    await assert.rejects(createSession(it.env, { given: 'tools', proposed: 'x' }, about(it)), {
+      code: 'session_exists',
+    });
+    assert.equal((await createSession(it.env, { proposed: 'tools' }, about(it))).state.name, 'tools-2');
+    const taken = await run(it.env, 'serve', '--config', it.config, '--json', '--name', 'tools-2');
+    assert.deepEqual(
+      [taken.code, (JSON.parse(taken.out.trim().split('\n').at(-1) ?? '') as { error: Json }).error['code']],
+      [1, 'address_in_use'],
     );
     gateway.child.kill('SIGKILL');
     await until('it is gone', () => gateway.child.signalCode);

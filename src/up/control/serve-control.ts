@@ -12,6 +12,7 @@ import { systemctl } from '../../supervise/systemctl.ts';
 import { armingOf } from '../arming.ts';
 import { Audit } from '../audit.ts';
 import { checkName } from '../session-name.ts';
+import { listSessions } from '../session.ts';
 import { keptBucket } from './kept-bucket.ts';
 import { answers, serveSocket } from './line.ts';
 import { restartHandler } from './restart-server.ts';
@@ -41,12 +42,17 @@ export async function openServeControl({
   const dir = sessionsDir(env);
   await assertOperatorsOwn(dir, 'state');
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await recordNamespace(env, { name, kind: 'serve' }, new Date());
   const file = serveSocket(dir, name);
+  const sessions = await listSessions(env);
+  if (sessions.some(({ session, alive }) => alive && session?.state.name === name))
+    throw new WraptoolError('address_in_use', `there is a session "${name}" already`, {
+      hint: 'choose another --name',
+    });
   if (await answers(file))
     throw new WraptoolError('address_in_use', `a gateway named "${name}" runs already`, {
       hint: 'choose another --name',
     });
+  await recordNamespace(env, { name, kind: 'serve' }, new Date());
   await rm(file, { force: true });
   const audit = new Audit(log, null);
   const handler = restartHandler({

@@ -1,19 +1,16 @@
-/** Restarts under attack: from inside, by deaths at the worst moments, by many at once, and by want of memory. */
+/** Restarts by many at once, with a kill, a "down" or the kernel among them. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { access, constants, mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { until, type Place } from './place.ts';
 import {
-  allRecords,
   config,
   exists,
   gatewayOf,
-  inFlight,
-  inside,
   now,
   records,
   restart,
@@ -21,149 +18,10 @@ import {
   structured,
   type Json,
 } from './restart-rig.ts';
-import { live, readyPlace, runtimes, withMarker } from './session.ts';
+import { live, readyPlace, withMarker } from './session.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const real = { timeout: 180_000, ...needs('bubblewrap') };
-
-/** What a harness can find, reach and change of what restarts its gateway. */
-const search = `
-const fs = require('node:fs'), net = require('node:net'), path = require('node:path');
-const found = [];
-const walk = (dir, depth) => {
-  let entries = [];
-  try { entries = fs.readdirSync(dir, { withFileTypes: true }); } catch { return; }
-  for (const entry of entries) {
-    const file = path.join(dir, entry.name);
-    if (/^(control\\.sock|session\\.json|gateway-\\d+\\.sock|.*\\.turns|namespaces|events\\.jsonl)$/.test(entry.name)) found.push(file);
-    else if (entry.isDirectory() && depth > 0 && !/^\\/(proc|sys|usr|nix|gnu)/.test(file)) walk(file, depth - 1);
-  }
-};
-walk('/', 6);
-const hosts = JSON.parse(process.argv[1]);
-const env = Object.keys(process.env).filter((name) => /WRAPTOOL_(OPERATOR|RESTART|SESSION)/.test(name));
-const write = (file) => { try { fs.writeFileSync(file, ''); return 'written'; } catch (error) { return error.code; } };
-const take = (from, to) => { try { fs.renameSync(from, to); return 'taken'; } catch (error) { return error.code; } };
-const reach = (file) => new Promise((resolve) => {
-  const socket = net.connect(file, () => resolve('reached'));
-  socket.on('error', (error) => resolve(error.code));
-});
-(async () => {
-  const abstract = fs.readFileSync('/proc/net/unix', 'utf8').split('\\n').filter((line) => /wraptool/.test(line) && /@/.test(line));
-  console.log(JSON.stringify({
-    found, env, abstract,
-    written: write('/run/wraptool/gateway.sock.next'),
-    taken: take('/run/wraptool/gateway.sock', '/run/wraptool/other.sock'),
-    probe: write('/opt/wraptool/relay/probe.ts'),
-    node: write('/opt/wraptool/node/bin/node'),
-    reached: await Promise.all(hosts.map(reach)),
-  }));
-  for (const pid of fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && Number(name) !== process.pid))
-    if (/gateway|serve/.test(fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8'))) console.log('SEES ' + pid);
-})();`;
-
-describe('from inside', { concurrency: 2 }, () => {
-  for (const { name: runtime, part } of runtimes)
-    void test(
-      `${runtime}: there is no way to the control socket, to the hook, to the probe or to the address's name`,
-      { timeout: 180_000, ...needs(part) },
-      async (t) => {
-        const { where, dir } = await session(t, '', runtime);
-        const hosts = [path.join(dir, 'control.sock'), path.join(dir, 'gateway-1.sock')];
-        const words = [
-          'exec',
-          'life',
-          '--',
-          '/opt/wraptool/node/bin/node',
-          '-e',
-          search,
-          JSON.stringify(hosts),
-        ];
-        const { stdout, stderr, code } = await where.wraptool(words);
-        assert.equal(code, 0, stderr);
-        assert.doesNotMatch(stdout, /SEES/);
-        const { found, env, abstract, written, taken, probe, node, reached } = JSON.parse(
-          stdout.split('\n')[0] ?? '',
-        ) as Record<string, unknown>;
-        assert.deepEqual([found, env, abstract], [[], [], []]);
-        for (const verdict of [written, taken, probe, node])
-          assert.match(String(verdict), /^(?:EROFS|EACCES|EPERM|EBUSY|ETXTBSY|EXDEV)$/, stdout);
-        assert.deepEqual(reached, ['ENOENT', 'ENOENT']);
-        assert.equal((await now(where)).code, 0);
-      },
-    );
-
-  void test(
-    'a harness that stops all that is in the runtime is not proven, and keeps no restart from being done',
-    real,
-    async (t) => {
-      const { where } = await session(t);
-      const stop = `for (const pid of require('node:fs').readdirSync('/proc').filter((name) => /^\\d+$/.test(name)).map(Number))
-      if (pid !== process.pid) try { process.kill(pid, 'SIGSTOP'); } catch {}`;
-      const stopping = where.start(['exec', 'life', '--', '/opt/wraptool/node/bin/node', '-e', stop]);
-      t.after(() => stopping.kill('SIGKILL'));
-      await until('it is stopped', async () => {
-        const { stdout } = await where.wraptool(['exec', 'life', '--', 'true']).then(
-          (result) => result,
-          () => ({ stdout: '' }),
-        );
-        return stdout === '';
-      });
-      const before = await gatewayOf(where);
-      const { code, json } = await now(where);
-      const health = json['health'] as Json;
-      assert.deepEqual([code, json['result'], health['mutations_allowed']], [1, 'restarted', false]);
-      assert.notEqual(health['status'], 'clean');
-      assert.notEqual(await gatewayOf(where), before);
-    },
-  );
-});
-
-const slow = '  sleep: { binary: /usr/bin/sleep, allow: [{ args: [{ pattern: "[0-9]{1,2}" }] }] }\n';
-const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
-
-describe('its supervisor is killed', { concurrency: 2 }, () => {
-  const phases: Readonly<Record<string, (where: Place, dir: string) => Promise<boolean>>> = {
-    'while it waits for a call in flight': async (where) => {
-      const { health } = JSON.parse((await where.wraptool(['inspect', 'life', '--json'])).stdout) as {
-        health: { reasons: string[] };
-      };
-      return health.reasons.some((reason) => reason.startsWith('quiescing'));
-    },
-    'when the new gateway listens': async (_where, dir) => (await readdir(dir)).includes('gateway-2.sock'),
-    'when the new gateway has the address': async (_where, dir) =>
-      (await readFile(path.join(dir, 'events.jsonl'), 'utf8')).split('"what":"gateway"').length > 2,
-    'when the restart is done': async (_where, dir) =>
-      (await readFile(path.join(dir, 'events.jsonl'), 'utf8')).includes('"what":"restart"'),
-  };
-  for (const [phase, reached] of Object.entries(phases))
-    void test(`${phase}: nothing stays, and the name can be used again`, real, async (t) => {
-      const it = await session(t, '', 'bubblewrap', slow);
-      const { where, dir } = it;
-      if (phase.includes('in flight')) {
-        const client = inside(t, where);
-        await client('initialize', hello);
-        void client('tools/call', { name: 'sleep', arguments: { args: ['60'] } });
-        await until('it is in flight', async () => (await allRecords(where)).some(inFlight));
-      }
-      const asked = where.start(['restart', 'life', '--confirm', 'restart life', '--wait', '--json']);
-      const ended = new Promise<number | null>((resolve) => asked.once('close', resolve));
-      await until(phase, () => reached(where, dir), 60_000);
-      it.child.kill('SIGKILL');
-      assert.equal(await ended, 1, 'whoever waits is told that nobody answers any more');
-      // What it had started ends by itself; what is left of the folder the next command removes.
-      await until(
-        'no gateway is left',
-        async () => (await withMarker(`${path.dirname(dir)}/life/gateway-`)).length === 0,
-        60_000,
-      );
-      await where.wraptool(['ps']);
-      await assert.rejects(access(dir), { code: 'ENOENT' });
-      const again = await live(t, 'bubblewrap', { where, up: ['--allow-restart'] });
-      assert.equal((await now(where)).code, 0);
-      await again.end();
-    });
-});
 
 describe('all at once', { concurrency: 2 }, () => {
   void test(

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { until, type Place } from './place.ts';
 import {
+  callThatLasts,
   config,
   exists,
   gatewayOf,
@@ -15,6 +16,7 @@ import {
   records,
   restart,
   session,
+  slow,
   structured,
   type Json,
 } from './restart-rig.ts';
@@ -32,10 +34,14 @@ describe('all at once', { concurrency: 2 }, () => {
       const asked = ['restart', 'reload', 'restart', 'reload', 'restart'].map((mode) => now(where, mode));
       await until(
         'one has begun',
-        async () => (await readFile(path.join(dir, 'session.json'), 'utf8')).includes('"quiescing": true'),
+        async () =>
+          (await readFile(path.join(dir, 'session.json'), 'utf8')).includes('"quiescing": true') ||
+          (await readFile(path.join(dir, 'events.jsonl'), 'utf8')).includes('"result":'),
         60_000,
       );
-      process.kill(await gatewayOf(where), 'SIGKILL');
+      const killed = await gatewayOf(where);
+      assert.ok(killed > 0);
+      process.kill(killed, 'SIGKILL');
       const results = (await Promise.all(asked)).map(({ code, json }) => [
         code,
         json['reason_code'],
@@ -65,7 +71,8 @@ describe('all at once', { concurrency: 2 }, () => {
   );
 
   void test('"down" in the middle of a restart ends it all', real, async (t) => {
-    const { where, dir, child } = await session(t);
+    const { where, dir, child } = await session(t, '', 'bubblewrap', slow);
+    await callThatLasts(t, where);
     const asked = where.start(['restart', 'life', '--confirm', 'restart life', '--wait', '--json']);
     const ended = new Promise<number | null>((resolve) => asked.once('close', resolve));
     await until(

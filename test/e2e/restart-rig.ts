@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { gitConfig, type Place, type Result } from './place.ts';
+import { gitConfig, until, type Place, type Result } from './place.ts';
 import { dirOf, live, readyPlace, type Live } from './session.ts';
 
 export type Json = Record<string, unknown>;
@@ -129,4 +129,16 @@ export async function exists(pid: number): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** A tool that takes its time, as YAML. */
+export const slow = '  sleep: { binary: /usr/bin/sleep, allow: [{ args: [{ pattern: "[0-9]{1,2}" }] }] }\n';
+
+/** A call that holds up whoever waits for the calls in flight. */
+export async function callThatLasts(t: TestContext, where: Place): Promise<void> {
+  const client = inside(t, where);
+  const clientInfo = { name: 'x', version: '1' };
+  await client('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+  void client('tools/call', { name: 'sleep', arguments: { args: ['60'] } });
+  await until('it is in flight', async () => (await allRecords(where)).some(inFlight), 60_000);
 }

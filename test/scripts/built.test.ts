@@ -64,11 +64,24 @@ describe('script/wraptool in a checkout', () => {
     assert.equal((await built()).length, 2);
   });
 
+  test('what was used lately stays, what no start has used for a month goes', async () => {
+    const [old, ...others] = await built();
+    const past = new Date(Date.now() - 40 * 24 * 3_600_000);
+    await utimes(at(`${old}/used`), past, past);
+    await utimes(at(old ?? ''), past, past);
+    for (const other of others) await utimes(at(other), past, past);
+    await change('src/cli/version.ts', ').license', ').version');
+    await version();
+    const left = await built();
+    assert.deepEqual([left.includes(old ?? ''), others.every((one) => left.includes(one))], [false, true]);
+  });
+
   test('what cannot be built is run from its source', async () => {
+    const before = (await built()).length;
     await change('src/cli/commands/scrub.ts', 'import ', 'imp ort ');
     const { stdout, stderr } = await version();
     assert.match(stderr, /it runs from its source, which is slower\n$/);
     assert.match(stdout, /^.+\n$/);
-    assert.equal((await built()).length, 2);
+    assert.equal((await built()).length, before);
   });
 });

@@ -11,8 +11,7 @@ import { commandTable } from '../../src/cli/table.ts';
 import { createSession } from '../../src/up/session.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
-
-const main = path.resolve('src/main.ts');
+import { main } from '../support/main.ts';
 
 async function words(...typed: string[]): Promise<readonly string[] | 'files'> {
   const found = await complete(typed);

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { place, type Place } from '../e2e/place.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
+import { main } from '../support/main.ts';
 
 const definition = '.devcontainer/devcontainer.json';
 const base = {
@@ -214,7 +214,6 @@ test('the record names workspace, definition, hash and findings', async (t) => {
 
 test('on a terminal it shows all of it and asks; no is no', needs('tmux'), async (t) => {
   const at = await prepared(t);
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const env = Object.entries(at.env).map(([name, value]) => `${name}=${value}`);
   for (const [answer, approved] of [
     ['n', false],

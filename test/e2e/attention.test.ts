@@ -3,14 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { inside } from '../../src/up/runtime/runtime.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { until } from '../support/until.ts';
 import { gitConfig, place } from './place.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 const asking = `
 import http from 'node:http';

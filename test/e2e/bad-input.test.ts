@@ -5,6 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import test from 'node:test';
 import { gitConfig, place, type Place, type Result } from './place.ts';
+import { main } from '../support/main.ts';
 
 type Case = {
   readonly name: string;
@@ -221,7 +222,6 @@ void test(
 async function hidden(where: Place, program: string, args: readonly string[]): Promise<Result> {
   const { spawn } = await import('node:child_process');
   const { finish } = await import('./place.ts');
-  const main = new URL('../../src/main.ts', import.meta.url).pathname;
   await mkdir(path.join(where.dir, 'empty'));
   const child = spawn(
     'unshare',

@@ -8,15 +8,13 @@ import { stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { RuntimeName } from '../../src/up/runtime/runtime.ts';
 import { pathWithGuix } from '../support/guix.ts';
 import { needs, type Part } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { modelUrl, patience, startModel } from './model-inside.ts';
 import { gitConfig, place, type Place } from './place.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 const denial = `DENIED: 'git push --force origin main' is not permitted.
 

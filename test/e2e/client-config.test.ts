@@ -5,12 +5,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { needs } from '../support/real.ts';
 import { place, type Place } from './place.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 /** Serves, waits until it listens, runs the client, and ends: all in a network of its own that has loopback alone. */
 const script = `

@@ -1,14 +1,12 @@
 /** The first start of each real client on a terminal: it waits for a prompt, and nothing stands before it. */
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { homeName, ready } from './clients/session.ts';
 import { chosen, type Client } from './clients/table.ts';
 import { patience, startModel } from './model-inside.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 for (const client of chosen())
   void test(

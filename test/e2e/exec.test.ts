@@ -6,13 +6,11 @@ import { existsSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { finish, seen, until } from './place.ts';
 import { allRuntimes, live, oddSeconds, readyPlace, withMarker, type Live } from './session.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 for (const { name: runtime, part } of allRuntimes) {
   describe(`exec in ${runtime}`, { timeout: 120_000, ...needs(part) }, () => {

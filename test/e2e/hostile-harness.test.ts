@@ -5,12 +5,11 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
 import { gitConfig, place, type Place } from './place.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const runtimes = [
   { name: 'guix', part: 'guix' },
   { name: 'bubblewrap', part: 'bubblewrap' },

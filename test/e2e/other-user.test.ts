@@ -5,15 +5,14 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { inside } from '../../src/up/runtime/runtime.ts';
 import { account, type Account } from '../support/account.ts';
 import { needs } from '../support/real.ts';
 import { leftOf } from './left.ts';
 import { finish, gitConfig, seen, until, type Place } from './place.ts';
 import { allRuntimes, readyPlace } from './session.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const uid = 1500;
 
 type Mine = { readonly where: Place; readonly start: (...args: readonly string[]) => ChildProcess };

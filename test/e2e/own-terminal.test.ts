@@ -4,16 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test, { before } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { definition, rig } from './own-rig.ts';
 import { until } from '../support/until.ts';
 import { finish } from './place.ts';
+import { main } from '../support/main.ts';
 
 const parts = needs('docker', 'tmux');
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 before(() => {
   if (parts.skip === undefined) ensureTestImage();
 });

@@ -4,10 +4,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 export type Result = {
   readonly code: number | null;

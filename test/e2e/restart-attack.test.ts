@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process';
 import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { until, type Place } from './place.ts';
 import {
@@ -21,8 +20,8 @@ import {
   type Json,
 } from './restart-rig.ts';
 import { live, readyPlace, withMarker } from './session.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const real = { timeout: 180_000, ...needs('bubblewrap') };
 
 describe('all at once', { concurrency: 2 }, () => {

@@ -24,6 +24,7 @@ import { openEvents } from '../../src/up/session-events.ts';
 import { createSession } from '../../src/up/session.ts';
 import { world, type Result } from '../gateway/support.ts';
 import { until } from '../support/until.ts';
+import { main } from '../support/main.ts';
 
 const restarts = Number(process.env['WRAPTOOL_RESTARTS'] ?? 20);
 const clients = 32;
@@ -100,7 +101,7 @@ test(
         token,
         env,
         logFile: path.join(session.dir, 'gateway.log'),
-        main: path.resolve('src/main.ts'),
+        main,
       },
       policy: 'never',
       audit,

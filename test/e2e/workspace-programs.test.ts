@@ -5,13 +5,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import type { Place } from './place.ts';
 import { allRuntimes, live, readyPlace } from './session.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 /** Of what runs on the host, the names that could be looked for. */
 const programs =
   `bash bwrap cat cp docker docker-buildx docker-compose docker-credential-desktop docker-credential-pass docker-credential-secretservice

@@ -5,13 +5,11 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { finish, seen, until, type Place } from './place.ts';
 import { dirOf, oddSeconds, readyPlace, runtimes, withMarker } from './session.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from '../support/main.ts';
 
 function git(where: Place, cwd: string, ...args: readonly string[]): string {
   const always = ['-c', 'user.name=a', '-c', 'user.email=a@example.org', '-c', 'protocol.file.allow=always'];

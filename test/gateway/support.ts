@@ -9,9 +9,11 @@ import type { TestContext } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { main } from '../support/main.ts';
+
+export { main };
 
 export const token = 'the-token-of-this-gateway';
-export const main = path.resolve('src/main.ts');
 
 export type Ready = { event: 'ready'; url: string | null; socket: string | null; pid: number };
 

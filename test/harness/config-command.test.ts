@@ -21,8 +21,8 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { jsonFile, policy, runs, tomlFile } from '../edit/generate.ts';
 import { startResident, type Resident, type Said } from '../support/resident.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const url = 'http://127.0.0.1:7801/mcp';
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'wraptool-config-'));
 const residents: Resident[] = [];

@@ -14,8 +14,8 @@ import { followKeys } from '../../src/log/keys.ts';
 import { followNew, readLog, story, verifyLog } from '../../src/log/read.ts';
 import { isKey, type LogEvent } from '../../src/log/record.ts';
 import { tailLog } from '../../src/log/tail.ts';
+import { main } from '../support/main.ts';
 
-const main = path.resolve('src/main.ts');
 const child = fileURLToPath(new URL('writer-child.ts', import.meta.url));
 
 function folder(t: { after(fn: () => void): void }): string {

@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { openLog } from '../../src/log/append.ts';
+import { main } from '../support/main.ts';
 
 test('log unused lists the allow rules that no call used', async (t) => {
   const dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'wraptool-unused-')));
@@ -46,11 +47,10 @@ tools:
   decided(['log'], 'deny', false);
   decided(['remote', 'add', 'a', 'b'], 'allow', true);
   log.close();
-  const done = spawnSync(
-    process.execPath,
-    [path.resolve('src/main.ts'), 'log', 'unused', '--config', config, '--json'],
-    { encoding: 'utf8', env: { HOME: dir, PATH: '/usr/bin:/bin' } },
-  );
+  const done = spawnSync(process.execPath, [main, 'log', 'unused', '--config', config, '--json'], {
+    encoding: 'utf8',
+    env: { HOME: dir, PATH: '/usr/bin:/bin' },
+  });
   assert.deepEqual(JSON.parse(done.stdout), {
     calls: 2,
     rules: [

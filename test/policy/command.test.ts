@@ -5,10 +5,9 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let dir = '';
 let file = '';
 const policy = `version: 1

@@ -10,9 +10,9 @@ import type { Approval } from '../../src/requests/desk.ts';
 import { failure, faultyDisk } from '../edit/faulty-disk.ts';
 import { command } from './support.ts';
 import { apply, bench, config, deskOf, put, type Bench, type Wish } from './desk-support.ts';
+import { main } from '../support/main.ts';
 
 const child = fileURLToPath(new URL('approve-child.ts', import.meta.url));
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const read = (at: Bench) => fs.readFileSync(at.config, 'utf8');
 const codeOf = (error: unknown): unknown => (error as { code?: unknown }).code;
 

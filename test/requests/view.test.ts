@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { describe, test, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { openLog } from '../../src/log/append.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
 import { bench, config, deskOf, put, type Bench } from './desk-support.ts';
 import { command } from './support.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const hostile = 'line\n\u001B[2J\u202Eevil\u200B \u0007';
 
 const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

@@ -5,12 +5,11 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { processRef } from '../../src/supervise/process.ts';
 import { recordNamespace, setMarker } from '../../src/restart/store.ts';
 import { recordsOf } from './records.ts';
+import { main } from '../support/main.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const root = await mkdtemp(path.join(os.tmpdir(), 'wraptool-restart-'));
 after(() => rm(root, { recursive: true, force: true }));
 

@@ -5,10 +5,8 @@
  *   test('…', needs('docker'), async () => { … });
  */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { pathWithGuix } from './guix.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { main } from './main.ts';
 
 /** null: it is there. Otherwise the reason why not. */
 type Probe = () => string | null;

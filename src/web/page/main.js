@@ -25,11 +25,17 @@ const views = {
 };
 const titles = { rules: 'Rules', sessions: 'Sessions', audit: 'Audit', why: 'One call', restart: 'Restart' };
 
+const nothing = { pending: [], waiting: 0, decided: [], grants: [], more: 0 };
 const app = {
   role: 'viewer',
-  requests: { pending: [], waiting: 0, decided: [], grants: [], more: 0 },
+  requests: nothing,
+  said,
   say(text) {
     fill(said, h('p', {}, text));
+  },
+  /** The requests as they are now, whether or not the line is up. */
+  async refresh() {
+    take('requests', await get('requests'));
   },
 };
 
@@ -37,6 +43,8 @@ let shown = null;
 let name = 'requests';
 let turn = 0;
 let following = null;
+/** Events that came while a view was being made: it hears them when it is there. */
+let missed = [];
 
 function retitle() {
   const { waiting } = app.requests;
@@ -54,6 +62,7 @@ async function route() {
   name = Object.hasOwn(views, view) ? view : 'requests';
   shown?.leave?.();
   shown = null;
+  missed = [];
   for (const link of document.querySelectorAll('nav a')) {
     const here =
       link.dataset.view === { request: 'requests', why: 'audit' }[name] || link.dataset.view === name;
@@ -70,8 +79,10 @@ async function route() {
     fill(main, root);
     if (mine === 1) performance.mark('first-view');
     shown?.shown?.();
+    for (const [event, data] of missed.splice(0)) shown?.[event]?.(data);
   } catch (error) {
     if (mine !== turn || session.get() === null) return;
+    shown = {};
     fill(main, heading('That did not work'), trouble(error));
   }
   retitle();
@@ -86,10 +97,10 @@ function take(event, data) {
     const fresh = data.pending.filter(({ id }) => !before.has(id));
     if (fresh.length > 0 && started)
       app.say(`${fresh.length === 1 ? 'A new request waits' : `${fresh.length} new requests wait`}.`);
-    shown?.requests?.(data);
     retitle();
   }
-  if (event === 'records') shown?.records?.(data);
+  if (shown === null) missed.push([event, data]);
+  else shown[event]?.(data);
 }
 
 let started = false;
@@ -106,6 +117,7 @@ async function enter(list = null) {
   role.textContent = login.role === 'viewer' ? 'read-only' : '';
   app.requests = list ?? (await get('requests'));
   top.hidden = false;
+  following?.abort();
   await route();
   following = new AbortController();
   void follow(take, connected, following.signal);
@@ -115,8 +127,10 @@ function leave(text, error = null) {
   following?.abort();
   following = null;
   turn += 1;
+  shown?.leave?.();
   shown = null;
   started = false;
+  app.requests = nothing;
   session.clear();
   top.hidden = true;
   document.title = 'wraptool';
@@ -157,15 +171,20 @@ async function start() {
 }
 
 onLoggedOut(() => leave('You were logged out: the login has ended.'));
-document.getElementById('logout').addEventListener('click', async () => {
+const logout = document.getElementById('logout');
+logout.addEventListener('click', async () => {
+  logout.disabled = true;
   try {
     await post('logout');
     leave('You are logged out.');
-  } catch {
+  } catch (error) {
     // Nobody has confirmed that the login is dead: that is not to be claimed.
-    leave(
-      'This tab has forgotten its login, but wraptool could not be told: it ends with the page’s process.',
-    );
+    if (error.status !== 401)
+      leave(
+        'This tab has forgotten its login, but wraptool could not be told: it ends with the page’s process.',
+      );
+  } finally {
+    logout.disabled = false;
   }
 });
 document.getElementById('keys').addEventListener('click', () => help.showModal());
@@ -173,6 +192,11 @@ window.addEventListener('hashchange', () => {
   if (location.hash.startsWith('#login=')) void start();
   else if (location.hash === '#main') main.focus();
   else void route();
+});
+
+// What a browser kept for its back button is as old as it is: whether this login still is one is asked anew.
+window.addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
 });
 
 document.addEventListener('keydown', (event) => {

@@ -92,6 +92,9 @@ export function createLive({ dir, list, recordOf, fault }: LiveOptions): Live {
       const first = JSON.stringify(await list());
       if (res.destroyed || until.aborted) return;
       res.writeHead(200, { ...head, 'content-type': 'text/event-stream' });
+      // Whoever was there before may know an older one.
+      if (open.size === 0) told = first;
+      else if (first !== told) later();
       open.add(res);
       send('requests', first, [res]);
       const end = () => res.end();
@@ -103,7 +106,6 @@ export function createLive({ dir, list, recordOf, fault }: LiveOptions): Live {
         rest();
         starting = null;
       });
-      later();
     },
     close() {
       for (const res of open) res.end();

@@ -64,6 +64,9 @@ export type Route = {
 export type Context = {
   newPage(): Promise<Tab>;
   cookies(): Promise<unknown[]>;
+  newCDPSession(tab: Tab): Promise<{
+    send(method: string, params?: unknown): Promise<{ metrics: { name: string; value: number }[] }>;
+  }>;
   close(): Promise<void>;
   setDefaultTimeout(ms: number): void;
 };

@@ -10,7 +10,7 @@ import { stringOf, type Route, type Visit } from '../route.ts';
 
 /** What a list shows of those that wait, the oldest, and of the decided ones, the newest; all are in the log. */
 const mostPending = 200;
-const mostDecided = 100;
+const mostDecided = 50;
 
 /** What a list needs of each; the whole of it is for the view of one. */
 const shortText = 300;

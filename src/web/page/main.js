@@ -1,6 +1,7 @@
 /** The page: login, which view is shown, what is live, and the keys. */
 import { follow, get, onLoggedOut, post, session } from './api.js';
 import { fill, h, heading, trouble } from './dom.js';
+import { logIn } from './login.js';
 import * as requests from './requests.js';
 
 const [top, main, said, count, help, live, role] = [
@@ -77,7 +78,11 @@ async function route() {
     if (mine !== turn) return void made?.leave?.();
     shown = made ?? null;
     fill(main, root);
-    if (mine === 1) performance.mark('first-view');
+    if (mine === 1) {
+      performance.mark('first-view');
+      // Opened next, most likely; where it cannot be had now, opening it says so.
+      setTimeout(() => void views.request().catch(() => undefined));
+    }
     shown?.shown?.();
     for (const [event, data] of missed.splice(0)) shown?.[event]?.(data);
   } catch (error) {
@@ -150,17 +155,10 @@ function leave(text, error = null) {
 
 async function start() {
   let brought = null;
-  const secret = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
-  if (secret !== undefined) {
-    // Gone from the address, and from the history, before anything else.
-    history.replaceState(null, '', `${location.pathname}#/requests`);
-    try {
-      const { requests, ...login } = await post('login', { secret });
-      session.set(login);
-      brought = requests;
-    } catch (error) {
-      return leave('', error);
-    }
+  try {
+    brought = await logIn();
+  } catch (error) {
+    return leave('', error);
   }
   if (session.get() === null) return leave('You are not logged in.');
   try {

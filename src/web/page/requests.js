@@ -4,6 +4,9 @@ import { agent, call, fill, h, heading, pill, trouble, when } from './dom.js';
 import { createKeyed } from './keyed.js';
 import { cut, escapeHostile } from './text.js';
 
+/** More than fit on a screen: a long list does not keep those waiting. */
+const atOnce = 20;
+
 export function show(root, app) {
   const pending = part('pending', createKeyed({ class: 'list' }, request));
   const grants = part(
@@ -12,9 +15,9 @@ export function show(root, app) {
   );
   const decided = part('decided', createKeyed({ class: 'list past' }, request));
   fill(root, heading('Requests'), pending.element, grants.element, decided.element);
-  const draw = ({ pending: oldest, waiting, decided: past, grants: live, more }) => {
+  const draw = ({ pending: oldest, waiting, decided: past, grants: live, more }, most = Infinity) => {
     pending.draw(
-      oldest,
+      oldest.slice(0, most),
       waiting === 0 ? 'Nothing waits' : `Waiting (${waiting})`,
       waiting === 0
         ? 'What an agent asks for appears here at once.'
@@ -23,10 +26,18 @@ export function show(root, app) {
           : '',
     );
     grants.draw(live, `Granted for a while (${live.length})`);
-    decided.draw(past, 'Decided', more > 0 ? `${more} older ones are in the audit.` : '');
+    decided.draw(
+      past.slice(0, Math.max(0, most - oldest.length)),
+      'Decided',
+      more > 0 ? `${more} older ones are in the audit.` : '',
+    );
   };
-  draw(app.requests);
-  return { requests: draw };
+  draw(app.requests, atOnce);
+  return {
+    // Once the first ones can be seen.
+    shown: () => requestAnimationFrame(() => setTimeout(() => draw(app.requests))),
+    requests: (list) => draw(list),
+  };
 }
 
 /** A list with its title, and a remark below. The one that waits is there even when it is empty. */

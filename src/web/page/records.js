@@ -75,9 +75,9 @@ function row(record) {
 function what(record) {
   switch (record.event) {
     case 'received':
-      return `${record.name} ${record.argv ? renderArgv(record.argv) : (record.arguments ?? '')} from ${record.client}`;
+      return `${record.name} ${record.argv ? argvOf(record) : (record.arguments ?? '')} from ${record.client}`;
     case 'decided':
-      return `${record.decision} ${renderArgv([record.tool, ...(record.argv ?? [])])}${record.reason ? ` ${record.reason}: ${record.detail ?? ''}` : ''}${record.rule ? ` by ${record.rule.effect} rule in line ${record.rule.line}` : ''}`;
+      return `${record.decision} ${argvOf(record, record.tool)}${record.reason ? ` ${record.reason}: ${record.detail ?? ''}` : ''}${record.rule ? ` by ${record.rule.effect} rule in line ${record.rule.line}` : ''}`;
     case 'finished':
       return `${record.outcome}${record.exit_code === null ? '' : ` ${record.exit_code}`}${record.signal === null ? '' : ` ${record.signal}`} after ${record.duration_ms} ms${record.detail === null ? '' : `: ${record.detail}`}`;
     case 'requested':
@@ -106,4 +106,12 @@ function what(record) {
       return JSON.stringify(rest);
     }
   }
+}
+
+/** What the log itself does not have whole is said. */
+function argvOf({ argv, argv_cut: left }, ...before) {
+  const words = renderArgv([...before, ...(argv ?? [])]);
+  return typeof left === 'object'
+    ? `${words} (the beginning of ${left.words} words, ${left.chars} characters)`
+    : words;
 }

@@ -3,7 +3,7 @@ import { get, post, to } from './api.js';
 import { approval, approvedText, choice, denial } from './decision.js';
 import { agentBlock, call, fill, h, heading, pill, trouble } from './dom.js';
 import { createGuard } from './guard.js';
-import { change, decided, marked, whatRuns } from './review.js';
+import { change, decided, lengthOf, marked, whatRuns } from './review.js';
 import { escapeHostile } from './text.js';
 
 export async function show(root, app, [id, focus]) {
@@ -60,7 +60,7 @@ export async function show(root, app, [id, focus]) {
         heading(review.argv === null ? 'A capability is asked for' : 'A call is asked for'),
         pill(review.status),
       ),
-      h('div', { class: 'card' }, call(words, 'what is asked for'), marked(words)),
+      h('div', { class: 'card' }, call(words, 'what is asked for'), lengthOf(words), marked(words)),
       decided(review),
       h(
         'section',

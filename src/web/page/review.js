@@ -2,6 +2,9 @@
 import { call, diff, facts, h, trouble, when, word } from './dom.js';
 import { escapeHostile, lookAlikes } from './text.js';
 
+/** Less than this fits into the box of a call. */
+const long = 600;
+
 export function marked(words) {
   return words.some((one) => /[^\x20-\x7e]/u.test(one))
     ? h(
@@ -10,6 +13,18 @@ export function marked(words) {
         'Marked characters are not plain ASCII: they may look like others, or like nothing.',
       )
     : null;
+}
+
+/** What does not fit scrolls in its box: a person has to know that there is more. */
+export function lengthOf(words) {
+  const chars = words.reduce((sum, one) => sum + one.length, 0);
+  return chars + words.length < long
+    ? null
+    : h(
+        'p',
+        { class: 'warn' },
+        `It is long: ${words.length} words, ${chars} characters. Scroll to see all of it.`,
+      );
 }
 
 export function decided({ decision }) {

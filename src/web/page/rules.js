@@ -27,7 +27,7 @@ async function all(root) {
             'a',
             { class: 'request', href: `#/rules/${encodeURIComponent(name)}` },
             h('strong', {}, name),
-            h('span', { class: 'meta' }, binary, guard === 'none' ? '' : ` · guard: ${guard}`),
+            h('span', { class: 'meta' }, escapeHostile(binary), guard === 'none' ? '' : ` · guard: ${guard}`),
           ),
         ),
       ),

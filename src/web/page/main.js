@@ -4,8 +4,9 @@ import { fill, h, heading, trouble } from './dom.js';
 import { logIn } from './login.js';
 import * as requests from './requests.js';
 
-const [top, main, said, count, help, live, role] = [
+const [top, skip, main, said, count, help, live, role] = [
   'top',
+  'skip',
   'main',
   'said',
   'count',
@@ -122,6 +123,7 @@ async function enter(list = null) {
   role.textContent = login.role === 'viewer' ? 'read-only' : '';
   app.requests = list ?? (await get('requests'));
   top.hidden = false;
+  skip.hidden = false;
   following?.abort();
   await route();
   following = new AbortController();
@@ -138,6 +140,7 @@ function leave(text, error = null) {
   app.requests = nothing;
   session.clear();
   top.hidden = true;
+  skip.hidden = true;
   document.title = 'wraptool';
   fill(said);
   fill(

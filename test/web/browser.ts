@@ -44,6 +44,7 @@ export type Tab = Omit<Locator, 'click' | 'fill'> & {
   title(): Promise<string>;
   url(): string;
   goBack(): Promise<unknown>;
+  goForward(): Promise<unknown>;
   route(url: (url: URL) => boolean, handler: (route: Route) => Promise<void>): Promise<void>;
   clock: {
     install(): Promise<void>;

@@ -13,7 +13,7 @@ export function createGuard(controls) {
 
   function draw() {
     for (const control of controls())
-      control.disabled = busy > 0 || (still !== null && control.type === 'submit');
+      control.disabled = busy > 0 || (still !== null && control.localName === 'button');
   }
 
   return {

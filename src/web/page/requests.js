@@ -1,6 +1,7 @@
 /** The requests: those that wait come first, the oldest on top, so that nothing moves under a finger. */
 import { post, to } from './api.js';
 import { agent, call, fill, h, heading, pill, trouble, when } from './dom.js';
+import { createGuard } from './guard.js';
 import { createKeyed } from './keyed.js';
 import { cut, escapeHostile } from './text.js';
 
@@ -8,16 +9,20 @@ import { cut, escapeHostile } from './text.js';
 const atOnce = 20;
 
 export function show(root, app) {
+  // Where a row came or went, another button may be under the pointer.
+  const guard = createGuard(() => grants.element.querySelectorAll('button'));
+  let places = null;
   const pending = part('pending', createKeyed({ class: 'list' }, request));
   const grants = part(
     'grants',
-    createKeyed({ class: 'list' }, (grant) => granted(grant, app)),
+    createKeyed({ class: 'list' }, (grant) => granted(grant, app, guard)),
   );
   const decided = part('decided', createKeyed({ class: 'list past' }, request));
   fill(root, heading('Requests'), pending.element, grants.element, decided.element);
   const draw = ({ pending: oldest, waiting, decided: past, grants: live, more }, most = Infinity) => {
+    const first = oldest.slice(0, most);
     pending.draw(
-      oldest.slice(0, most),
+      first,
       waiting === 0 ? 'Nothing waits' : `Waiting (${waiting})`,
       waiting === 0
         ? 'What an agent asks for appears here at once.'
@@ -26,6 +31,10 @@ export function show(root, app) {
           : '',
     );
     grants.draw(live, `Granted for a while (${live.length})`);
+    const now = JSON.stringify([first, live].map((all) => all.map(({ id }) => id)));
+    if (places !== null && now !== places) guard.changed();
+    else guard.draw();
+    places = now;
     decided.draw(
       past.slice(0, Math.max(0, most - oldest.length)),
       'Decided',
@@ -94,7 +103,7 @@ function row(element, update, first) {
 }
 
 /** What is left of it may change at any moment; its button stays where it is. */
-function granted(grant, app) {
+function granted(grant, app, guard) {
   const { id, rule } = grant;
   const words = [
     rule.tool,
@@ -109,19 +118,17 @@ function granted(grant, app) {
     { type: 'button', class: 'danger', 'aria-label': `Revoke ${id}`, onclick: () => void revoke() },
     'Revoke',
   );
-  async function revoke() {
-    button.disabled = true;
-    fill(said);
-    try {
-      await post(to('grants', id, 'revoke'));
-      app.say(`${id} is revoked`);
-      await app.refresh();
-    } catch (error) {
-      fill(said, trouble(error));
-    } finally {
-      button.disabled = false;
-    }
-  }
+  const revoke = () =>
+    guard.during(async () => {
+      fill(said);
+      try {
+        await post(to('grants', id, 'revoke'));
+        app.say(`${id} is revoked`);
+        await app.refresh();
+      } catch (error) {
+        fill(said, trouble(error));
+      }
+    });
   const element = h(
     'li',
     { class: 'grant' },

@@ -73,6 +73,7 @@ describe('looks', needsBrowser(), () => {
             .first()
             .waitFor();
           // Its button can be pressed: what it looks like then is what is looked at.
+          if (name === 'requests') await tab.keyboard.press('j');
           if (name === 'request') await tab.locator('#approve:enabled').waitFor();
           if (name === 'rules-of-a-tool') {
             const text = tab.locator('#rules-text');

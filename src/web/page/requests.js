@@ -129,8 +129,8 @@ function granted(grant, app, guard) {
         fill(said, trouble(error));
       }
     });
-  const element = h(
-    'li',
+  const box = h(
+    'div',
     { class: 'grant' },
     h(
       'div',
@@ -149,7 +149,7 @@ function granted(grant, app, guard) {
     ),
     app.role === 'operator' ? button : null,
   );
-  return row(element, (now) => (rest.textContent = left(now)), grant);
+  return row(h('li', {}, box), (now) => (rest.textContent = left(now)), grant);
 }
 
 function left({ uses, used, expires, scope }) {

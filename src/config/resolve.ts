@@ -2,9 +2,10 @@
 import path from 'node:path';
 import { builtInName } from '../policy/grammars/built-in.ts';
 import type { ArgSpec, ConstraintSpec, FlagSpec, RuleSpec, ToolSpec } from '../policy/spec.ts';
+import type { McpServerConfig } from '../proxy/types.ts';
 import { expandHome, parseDuration, parseListen, parseLoopback, parseSize } from './scalars.ts';
 import type { ConfigInput } from './schema.ts';
-import type { Config, McpServerConfig, ToolConfig } from './types.ts';
+import type { Config, ToolConfig } from './types.ts';
 
 const loopback = { host: '127.0.0.1', port: 0 };
 

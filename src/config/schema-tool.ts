@@ -138,7 +138,7 @@ const denyRule = z.strictObject({
   flags: z
     .array(flagName, { error: 'expected a list of flags' })
     .nullish()
-    .describe('One of these is enough, also abbreviated or in a cluster.'),
+    .describe('One of these is enough, also abbreviated, in a cluster, or before the subcommand.'),
   args_pattern: z
     .string()
     .optional()

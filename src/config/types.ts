@@ -1,6 +1,7 @@
 /** The config after parsing: defaults applied, durations in ms, sizes in bytes, `~` expanded. */
 import type { Policy } from '../policy/compile.ts';
 import type { Problem } from '../policy/spec.ts';
+import type { McpServerConfig } from '../proxy/types.ts';
 import type { ConfigInput } from './schema.ts';
 
 export type ToolConfig = {
@@ -17,20 +18,6 @@ export type ToolConfig = {
   readonly home_files: readonly string[];
   /** Null: what is known of the program, else `--help`. Empty: never run for its help. */
   readonly help_argv: readonly string[] | null;
-};
-
-/** An upstream MCP server, over stdio. */
-export type McpServerConfig = {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Null: an empty private folder. */
-  readonly cwd: string | null;
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-  readonly start: 'lazy' | 'eager';
-  readonly pin: boolean;
-  readonly timeout: number;
 };
 
 export type Config = {

@@ -87,6 +87,10 @@ async function run(call: number, request: Request, stdin: Buffer | null): Promis
   } finally {
     running.delete(call);
   }
+}
+
+/** Said before the call's end: the next one goes to another helper. */
+function sayIfWorn(): void {
   if (reaper.dead < wornAt || worn) return;
   worn = true;
   send(kinds.worn, 0);
@@ -103,7 +107,7 @@ async function follow(call: number, { child, exit }: Started): Promise<void> {
     forward(call, kinds.stderr, child.stderr!),
   ]);
   try {
-    const ended = await exit.finally(() => reaper.finish(child.pid!));
+    const ended = await exit.finally(() => reaper.finish(child.pid!)).finally(sayIfWorn);
     await Promise.race([drained, wait(drainMs)]);
     send(kinds.exited, call, JSON.stringify(ended));
   } catch (error) {

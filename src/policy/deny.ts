@@ -6,12 +6,13 @@ import type { AllowRule, DenyRule, Word } from './rule.ts';
 export type Denial = { readonly rule: DenyRule; readonly offending: string | null };
 
 /**
- * The first deny rule that refuses `tokens` (argv after the global flags), or null.
- * Subcommand words are found whatever flags stand between them.
+ * The first deny rule that refuses `globals` followed by `tokens`, or null. Many a CLI takes a subcommand's flag before the
+ * subcommand too. Subcommand words are found whatever flags stand between them.
  */
 export function findDenial(
   root: Word,
   grammar: Grammar,
+  globals: readonly string[],
   tokens: readonly string[],
   readers: readonly AllowRule[],
   readFrom: number,
@@ -25,7 +26,8 @@ export function findDenial(
     for (const written of node.deny) {
       const rule = withAliases(written, grammar, readers);
       if (rule.argsPattern && values === null) values = detachedValues(grammar, tokens, readers, readFrom);
-      const found = matchDeny(rule, grammar, tokens, used, values, stops);
+      const found =
+        globalDenied(rule, grammar, globals) ?? matchDeny(rule, grammar, tokens, used, values, stops);
       if (found) return found;
     }
     const index: number | undefined = words[depth];
@@ -57,6 +59,11 @@ export function denied(names: readonly string[], grammar: Grammar): Pick<DenyRul
     flags,
     letters: new Set(short.map((name) => name.slice(1)).filter((rest) => Array.from(rest).length === 1)),
   };
+}
+
+function globalDenied(rule: DenyRule, grammar: Grammar, globals: readonly string[]): Denial | null {
+  const offending = globals.find((token) => deniedFlag(rule, grammar, token));
+  return offending === undefined ? null : { rule, offending };
 }
 
 function matchDeny(

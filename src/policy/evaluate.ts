@@ -62,7 +62,7 @@ function decideTool(tool: ToolPolicy, call: Call): Decision {
   return written ? denyByRule(tool, call, written, rules) : decision;
 }
 
-/** The first deny rule that refuses what begins at `start`; what the allow rules read begins at `from`. */
+/** The first deny rule that refuses argv, of which global flags end at `start`; what the allow rules read begins at `from`. */
 function refuse(
   tool: ToolPolicy,
   argv: readonly string[],
@@ -71,7 +71,7 @@ function refuse(
   rules: readonly AllowRule[],
 ): Denial | null {
   if (tool.denyCount === 0) return null;
-  return findDenial(tool.root, tool.grammar, argv.slice(start), rules, from - start);
+  return findDenial(tool.root, tool.grammar, argv.slice(0, start), argv.slice(start), rules, from - start);
 }
 
 function strayGlobal(tool: ToolPolicy, call: Call, flag: string): Denied {

@@ -67,7 +67,7 @@ const allowed: Readonly<Record<string, readonly string[] | 'all'>> = {
   proxy: ['executor'],
   introspect: ['executor', 'confine'],
   executor: ['confine', 'scrub', 'policy/types.ts'],
-  config: ['policy', 'paths.ts'],
+  config: ['policy', 'proxy/types.ts', 'paths.ts'],
   relay: [],
   policy: [],
   scrub: [],

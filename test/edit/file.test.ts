@@ -6,7 +6,6 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   readlinkSync,
@@ -15,7 +14,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -25,15 +23,12 @@ import { editFile, updateFile } from '../../src/edit/file.ts';
 import { addAllowRule } from '../../src/edit/policy.ts';
 import type { Outcome } from '../../src/edit/types.ts';
 import { needs } from '../support/real.ts';
+import { scratch } from '../support/scratch.ts';
 import { atCall, failure, faultyDisk } from './faulty-disk.ts';
 
 const child = fileURLToPath(new URL('editor-child.ts', import.meta.url));
 const config =
   'version: 1\ntools:\n  git:\n    binary: /usr/bin/git\n    allow:\n      - subcommand: push\n        flags: [--x]\n';
-
-function folder(): string {
-  return mkdtempSync(path.join(os.tmpdir(), 'edit-'));
-}
 
 function configIn(dir: string): string {
   const file = path.join(dir, 'config.yaml');
@@ -61,13 +56,13 @@ async function callsOf(
   run: (file: string, disk: ReturnType<typeof atCall>['disk']) => Promise<unknown>,
 ): Promise<string[]> {
   const { disk, calls } = atCall(0, () => undefined);
-  await run(prepare(folder()), disk);
+  await run(prepare(scratch()), disk);
   return calls;
 }
 
 void describe('a file that is edited', () => {
   void test('keeps its mode, and nothing is left beside it', async () => {
-    const dir = folder();
+    const dir = scratch();
     const file = configIn(dir);
     chmodSync(file, 0o664);
     assert.equal((await editFile(file, allow('--tags'))).ok, true);
@@ -76,14 +71,14 @@ void describe('a file that is edited', () => {
     assert.deepEqual(readdirSync(dir), ['config.yaml']);
   });
   void test('keeps its owner', needs('root'), async () => {
-    const file = configIn(folder());
+    const file = configIn(scratch());
     chownSync(file, 65534, 65533);
     await editFile(file, allow('--tags'));
     const { uid, gid, mode } = statSync(file);
     assert.deepEqual([uid, gid, mode & 0o7777], [65534, 65533, 0o640]);
   });
   void test('is left alone, to the inode, where nothing has to change or the edit is refused', async () => {
-    const file = configIn(folder());
+    const file = configIn(scratch());
     const { ino } = statSync(file);
     assert.deepEqual((await editFile(file, allow('--x'))).ok, true);
     assert.deepEqual(
@@ -94,7 +89,7 @@ void describe('a file that is edited', () => {
     assert.deepEqual([statSync(file).ino, readFileSync(file, 'utf8')], [ino, config]);
   });
   void test('is reached through links, relative ones and several, which stay', async () => {
-    const dir = folder();
+    const dir = scratch();
     mkdirSync(path.join(dir, 'real'));
     const file = configIn(path.join(dir, 'real'));
     symlinkSync('real/config.yaml', path.join(dir, 'one'));
@@ -108,7 +103,7 @@ void describe('a file that is edited', () => {
     assert.ok(lstatSync(file).isFile());
   });
   void test('is made where a link leads that has no end yet, with mode 0600 from its first byte', async () => {
-    const dir = folder();
+    const dir = scratch();
     symlinkSync('new/deep.json', path.join(dir, 'link'));
     const modes: number[] = [];
     const disk = faultyDisk((call) => {
@@ -128,7 +123,7 @@ void describe('a file that is edited', () => {
     assert.equal(statSync(path.join(dir, 'new')).mode & 0o777, 0o700);
   });
   void test('that is not UTF-8 is refused', async () => {
-    const file = path.join(folder(), 'config.yaml');
+    const file = path.join(scratch(), 'config.yaml');
     writeFileSync(file, Buffer.from([0x61, 0xff]));
     assert.deepEqual(await editFile(file, allow('--tags')), {
       ok: false,
@@ -177,7 +172,7 @@ void describe('a file that cannot be edited', () => {
     ];
   for (const { name, make, message } of cases)
     void test(name, async () => {
-      const file = await make(folder());
+      const file = await make(scratch());
       await assert.rejects(
         updateFile(file, () => ({ write: Buffer.from('x') })),
         { code: 'edit_failed', message },
@@ -185,7 +180,7 @@ void describe('a file that cannot be edited', () => {
     });
 
   void test('on a disk that is full (a limit of the process) is as it was', async () => {
-    const dir = folder();
+    const dir = scratch();
     const file = configIn(dir);
     const filler = `${config}${'# filler\n'.repeat(4000)}`;
     writeFileSync(file, filler);
@@ -208,7 +203,7 @@ void describe('whatever call fails', () => {
       const calls = await callsOf(configIn, (file, disk) => editFile(file, allow('--tags'), disk));
       assert.ok(calls.length > 20);
       for (let number = 1; number <= calls.length; number += 1) {
-        const dir = folder();
+        const dir = scratch();
         const file = configIn(dir);
         const { disk } = atCall(number, failure(code));
         const error = await editFile(file, allow('--tags'), disk).then(
@@ -232,7 +227,7 @@ void describe('a kill -9 before any call', () => {
     assert.ok(numbers.length >= 8);
     const seen = new Set<string>();
     const killed = async (number: number): Promise<void> => {
-      const dir = folder();
+      const dir = scratch();
       const file = configIn(dir);
       assert.deepEqual(await editor(file, '1', String(number), 'tags'), { code: null, signal: 'SIGKILL' });
       const text = readFileSync(file, 'utf8');
@@ -250,7 +245,7 @@ void describe('a kill -9 before any call', () => {
 
 void describe('editors at once', () => {
   void test('in several processes lose nothing', async () => {
-    const file = configIn(folder());
+    const file = configIn(scratch());
     const names = ['a', 'b', 'c', 'd'];
     const ends = await Promise.all(names.map((name) => editor(file, '6', '0', name)));
     assert.deepEqual(
@@ -263,7 +258,7 @@ void describe('editors at once', () => {
     assert.deepEqual(readdirSync(path.dirname(file)), ['config.yaml']);
   });
   void test('in one process lose nothing', async () => {
-    const file = configIn(folder());
+    const file = configIn(scratch());
     const names = Array.from({ length: 12 }, (_, index) => `--p${index}`);
     await Promise.all(names.map((name) => editFile(file, allow(name))));
     assert.deepEqual(
@@ -282,7 +277,7 @@ void describe('editors at once', () => {
     ],
   ] as const)
     void test(`of which one is no wraptool and writes ${how} lose nothing`, async () => {
-      const file = configIn(folder());
+      const file = configIn(scratch());
       let left = 3;
       const disk = faultyDisk((call) => {
         if (call !== 'handle.sync' || left === 0) return;
@@ -293,7 +288,7 @@ void describe('editors at once', () => {
       assert.equal(readFileSync(file, 'utf8'), `# by hand 0\n${withFlags('--tags')}`);
     });
   void test('a file that appears meanwhile is not written over', async () => {
-    const file = path.join(folder(), 'new.yaml');
+    const file = path.join(scratch(), 'new.yaml');
     const disk = faultyDisk((call) => {
       if (call === 'link') writeFileSync(file, config);
     });
@@ -314,7 +309,7 @@ void describe('editors at once', () => {
     assert.equal(readFileSync(file, 'utf8'), withFlags('--tags'));
   });
   void test('a file that never stays is given up', async () => {
-    const file = configIn(folder());
+    const file = configIn(scratch());
     let count = 0;
     const disk = faultyDisk((call) => {
       if (call === 'handle.sync') writeFileSync(file, `# ${(count += 1)}\n${config}`);

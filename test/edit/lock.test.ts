@@ -2,19 +2,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, test } from 'node:test';
 import { takeClaim } from '../../src/edit/lock.ts';
 import { needs } from '../support/real.ts';
+import { scratch } from '../support/scratch.ts';
 import { faultyDisk } from './faulty-disk.ts';
-
-function folder(): string {
-  return mkdtempSync(path.join(os.tmpdir(), 'claim-'));
-}
 
 /** The name of a claim on "a" as that process would make it. */
 function claimOf(pid: number, start: string, kind: string): string {
@@ -32,7 +28,7 @@ function startTime(pid: number): string {
 
 void describe('a claim', () => {
   void test('is held by one at a time, however many want it', async () => {
-    const dir = folder();
+    const dir = scratch();
     let holders = 0;
     let turns = 0;
     const worker = async (): Promise<void> => {
@@ -50,7 +46,7 @@ void describe('a claim', () => {
     assert.deepEqual([turns, readdirSync(dir)], [40, []]);
   });
   void test('on one file does not wait for one on another', async () => {
-    const dir = folder();
+    const dir = scratch();
     const one = await takeClaim(path.join(dir, 'a'), fs);
     const other = await takeClaim(path.join(dir, 'b'), fs);
     await one.release();
@@ -58,7 +54,7 @@ void describe('a claim', () => {
     assert.deepEqual(readdirSync(dir), []);
   });
   void test('of a process that is gone is swept away, with its temporary file; other names are left', async () => {
-    const dir = folder();
+    const dir = scratch();
     const gone = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' });
     await once(gone, 'exit');
     for (const name of [
@@ -75,14 +71,14 @@ void describe('a claim', () => {
     'of a living process whose number was used before by the claim’s is swept away too',
     needs('linux'),
     async () => {
-      const dir = folder();
+      const dir = scratch();
       writeFileSync(path.join(dir, claimOf(process.pid, '1', 'lock')), '');
       await (await takeClaim(path.join(dir, 'a'), fs)).release();
       assert.deepEqual(readdirSync(dir), []);
     },
   );
   void test('of another process is waited for until that one dies', needs('linux'), async () => {
-    const dir = folder();
+    const dir = scratch();
     const holder = spawn('cat', [], { stdio: ['pipe', 'ignore', 'ignore'] });
     await once(holder, 'spawn');
     const pid = holder.pid ?? 0;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Format, Grammar, Json } from '../../src/edit/types.ts';
 import type { EntryPlace } from '../../src/edit/receipts.ts';
 import { addEntry, restoreEntry } from '../../src/edit/undo.ts';
+import { scratch } from '../support/scratch.ts';
 import { bytes, index, json, variants } from './corpus.ts';
 import { atCall } from './faulty-disk.ts';
 
@@ -22,10 +22,6 @@ type Case = {
 };
 
 const child = fileURLToPath(new URL('editor-child.ts', import.meta.url));
-
-function folder(): string {
-  return mkdtempSync(path.join(os.tmpdir(), 'undo-'));
-}
 
 function placeOf(dir: string, { format, grammar, path: keys, key }: Case): EntryPlace {
   return {
@@ -43,7 +39,7 @@ void describe('what was added, and then replaced, is taken back', () => {
     const before = bytes('clients', id, `before.${entry.format}`);
     for (const { name, of } of before === null ? variants('').slice(0, 1) : variants(before.toString()))
       void test(`${id} ${what}${name}: byte for byte`, async () => {
-        const dir = folder();
+        const dir = scratch();
         const place = placeOf(dir, entry);
         const state = path.join(dir, 'state');
         const original = before === null ? null : of(before.toString());
@@ -59,7 +55,7 @@ void describe('what was added, and then replaced, is taken back', () => {
     const edited = bytes('clients', id, `edited.${entry.format}`);
     if (edited === null) continue;
     void test(`${id} ${what}: what changed since loses only our entry`, async () => {
-      const dir = folder();
+      const dir = scratch();
       const place = placeOf(dir, entry);
       writeFileSync(place.file, before ?? '');
       await addEntry(place, entry.value, dir);
@@ -80,7 +76,7 @@ const place = (dir: string): EntryPlace => ({
 
 void describe('receipts', () => {
   void test('hold what is needed and are for the operator alone', async () => {
-    const dir = folder();
+    const dir = scratch();
     const state = path.join(dir, 'state');
     writeFileSync(path.join(dir, 'a.json'), '{"secret":"s"}');
     await addEntry(place(dir), { url: 'u' }, state);
@@ -93,7 +89,7 @@ void describe('receipts', () => {
     assert.equal(readFileSync(path.join(state, names[1] ?? ''), 'utf8'), '{"secret":"s"}');
   });
   void test('an entry that was changed by hand and then replaced is still only ours to take out', async () => {
-    const dir = folder();
+    const dir = scratch();
     writeFileSync(path.join(dir, 'a.json'), '{ "a": 1 }\n');
     await addEntry(place(dir), { url: 'u' }, dir);
     writeFileSync(path.join(dir, 'a.json'), '{ "a": 2, "mcp": { "w": { "url": "mine" }, "b": {} } }\n');
@@ -102,7 +98,7 @@ void describe('receipts', () => {
     assert.equal(readFileSync(path.join(dir, 'a.json'), 'utf8'), '{ "a": 2, "mcp": { "b": {} } }\n');
   });
   void test('a file that no longer parses is left alone, and its receipt too', async () => {
-    const dir = folder();
+    const dir = scratch();
     writeFileSync(path.join(dir, 'a.json'), '{}');
     await addEntry(place(dir), { url: 'u' }, dir);
     writeFileSync(path.join(dir, 'a.json'), '{ "mcp": }');
@@ -117,14 +113,14 @@ void describe('receipts', () => {
     assert.equal(readdirSync(dir).length, 3);
   });
   void test('a file that is gone is not made again', async () => {
-    const dir = folder();
+    const dir = scratch();
     await addEntry(place(dir), { url: 'u' }, dir);
     rmSync(path.join(dir, 'a.json'));
     assert.deepEqual(await restoreEntry(place(dir), dir), { ok: true, done: 'nothing' });
     assert.deepEqual(readdirSync(dir), []);
   });
   void test('a backup that was tampered with is not written', async () => {
-    const dir = folder();
+    const dir = scratch();
     const state = path.join(dir, 'state');
     writeFileSync(path.join(dir, 'a.json'), '{}');
     await addEntry(place(dir), { url: 'u' }, state);
@@ -139,13 +135,13 @@ void describe('receipts', () => {
 
 void test('a kill -9 before any call of an addition leaves a file that restore gives back', async () => {
   const original = '{ "a": 1 }\n';
-  const counted = folder();
+  const counted = scratch();
   writeFileSync(path.join(counted, 'a.json'), original);
   const { disk, calls } = atCall(0, () => undefined);
   await addEntry(place(counted), { url: 'u' }, path.join(counted, 'state'), disk);
   const changing = /^(rename|link|unlink|handle\.writeFile)$/;
   const killed = async (number: number): Promise<void> => {
-    const dir = folder();
+    const dir = scratch();
     const file = path.join(dir, 'a.json');
     writeFileSync(file, original);
     const running = spawn(
@@ -166,7 +162,7 @@ void test('a kill -9 before any call of an addition leaves a file that restore g
 void test('a kill -9 before any call of a restore leaves a file that the next one gives back', async () => {
   const original = '{ "a": 1 }\n';
   const prepared = async (): Promise<string> => {
-    const dir = folder();
+    const dir = scratch();
     writeFileSync(path.join(dir, 'a.json'), original);
     await addEntry(place(dir), { url: 'u' }, path.join(dir, 'state'));
     return dir;

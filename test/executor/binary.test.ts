@@ -3,7 +3,7 @@ import { chmod, chown, cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { checkBinary, resolveBinary } from '../../src/executor/binary.ts';
 import { needs } from '../support/real.ts';
-import { folder } from './support.ts';
+import { scratch } from '../support/scratch.ts';
 
 async function script(path: string, content: string, mode = 0o755): Promise<string> {
   await writeFile(path, content);
@@ -20,7 +20,7 @@ async function refused(path: string, message: RegExp, agentWritable: readonly st
 }
 
 test('links are followed once, to the real file', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/bin`);
   await cp('/bin/true', `${root}/real`);
   await symlink('../real', `${root}/bin/tool`);
@@ -31,13 +31,13 @@ test('links are followed once, to the real file', async () => {
 });
 
 test('EXEC-001: a script without #! would be run by libc with a shell', async () => {
-  const root = await folder();
+  const root = scratch();
   await refused(await script(`${root}/x`, 'echo hi\n'), /neither an ELF file nor a script/);
   await refused(await script(`${root}/empty`, ''), /neither/);
 });
 
 test('an interpreter that depends on the working directory is refused', async () => {
-  const root = await folder();
+  const root = scratch();
   await refused(await script(`${root}/a`, '#!bin/sh\n'), /depends on the working directory/);
   await refused(await script(`${root}/b`, '#!\n'), /depends on the working directory/);
   await refused(await script(`${root}/c`, '#! ./sh\n'), /depends on the working directory/);
@@ -45,7 +45,7 @@ test('an interpreter that depends on the working directory is refused', async ()
 });
 
 test('an interpreter is held to the same rules, and so is its interpreter', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/ws`);
   await script(`${root}/ws/sh`, '#!/bin/sh\n');
   await refused(await script(`${root}/x`, `#!${root}/ws/sh\n`), /where the agent can write/, [`${root}/ws`]);
@@ -56,7 +56,7 @@ test('an interpreter is held to the same rules, and so is its interpreter', asyn
 });
 
 test('what the agent can write is refused, however it is spelled', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/ws/bin`, { recursive: true });
   await mkdir(`${root}/ws-other`);
   await cp('/bin/true', `${root}/ws/bin/tool`);
@@ -69,7 +69,7 @@ test('what the agent can write is refused, however it is spelled', async () => {
 });
 
 test('what others could replace is refused', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/open`);
   await cp('/bin/true', `${root}/open/tool`);
   await chmod(`${root}/open`, 0o777);
@@ -81,7 +81,7 @@ test('what others could replace is refused', async () => {
 });
 
 test('another owner, or a group that may write, is refused', needs('root'), async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/dir`);
   await cp('/bin/true', `${root}/dir/tool`);
   await chown(`${root}/dir/tool`, 1500, 0);
@@ -93,7 +93,7 @@ test('another owner, or a group that may write, is refused', needs('root'), asyn
 });
 
 test('what is no program is refused', async () => {
-  const root = await folder();
+  const root = scratch();
   await refused('git', /not an absolute path/);
   await refused(`${root}/gone`, /does not exist/);
   await refused(root, /not a file/);
@@ -102,7 +102,7 @@ test('what is no program is refused', async () => {
 });
 
 test('any change of the file is noticed', async () => {
-  const root = await folder();
+  const root = scratch();
   const path = await script(`${root}/tool`, '#!/bin/sh\nexit 0\n');
   const binary = await resolveBinary(path, []);
   await checkBinary(binary);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { childEnvironment } from '../../src/executor/environment.ts';
-import { folder, openDir, shell, startExecutor } from './support.ts';
+import { openDir, shell, startExecutor } from './support.ts';
+import { scratch } from '../support/scratch.ts';
 
 /** ENV-001 is the configured ones below. ENV-002 to ENV-046: each runs something or changes what runs. None may come from the host process. */
 const dangerous =
@@ -22,7 +23,7 @@ test('ENV-052: a child gets the fixed variables and the configured ones, whateve
     for (const name of dangerous) if (before[name] === undefined) delete process.env[name];
     Object.assign(process.env, before);
   });
-  const cwd = await folder();
+  const cwd = scratch();
   for (const name of dangerous) process.env[name] = `${cwd}/evil`;
   process.env['PATH'] = `${cwd}:.::${before['PATH']}`;
   const executor = startExecutor(t);

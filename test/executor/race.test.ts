@@ -7,7 +7,8 @@ import { before, test, type TestContext } from 'node:test';
 import { resolveBinary } from '../../src/executor/binary.ts';
 import { openCwd, type Root, resolveRoots } from '../../src/gateway/cwd.ts';
 import { needs } from '../support/real.ts';
-import { finish, fixture, folder, frozen, startExecutor } from './support.ts';
+import { finish, fixture, frozen, startExecutor } from './support.ts';
+import { scratch } from '../support/scratch.ts';
 
 const tries = 1000;
 const parts = needs('cc', 'linux');
@@ -15,7 +16,7 @@ let swapper = '';
 
 before(async () => {
   if (parts.skip !== undefined) return;
-  swapper = path.join(await folder(), 'swap');
+  swapper = path.join(scratch(), 'swap');
   const { status, stderr } = spawnSync('cc', ['-O', '-o', swapper, fixture('swap.c')], { encoding: 'utf8' });
   assert.equal(status, 0, stderr);
 });
@@ -33,7 +34,7 @@ async function startSwapping(t: TestContext, one: string, other: string): Promis
 
 /** A root with a folder in it that holds "inside", and a folder elsewhere that holds "outside". */
 async function place(): Promise<{ root: string; roots: readonly Root[] }> {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/app/a/sub`, { recursive: true });
   await mkdir(`${root}/other/sub`, { recursive: true });
   for (const [where, what] of [
@@ -134,7 +135,7 @@ test(
 );
 
 test('RACE-005: a binary that was swapped after the config was loaded does not run', async (t) => {
-  const root = await folder();
+  const root = scratch();
   await cp('/bin/echo', `${root}/tool`);
   const executor = startExecutor(t);
   const call = await frozen(`${root}/tool`, ['fine']);

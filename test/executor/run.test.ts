@@ -8,7 +8,8 @@ import type { ConfineSpec } from '../../src/confine/types.ts';
 import type { Guard, StepOptions } from '../../src/executor/guards/guard.ts';
 import type { ScrubStream } from '../../src/executor/output.ts';
 import { needs } from '../support/real.ts';
-import { finish, folder, frozen, openDir, shell, startExecutor } from './support.ts';
+import { finish, frozen, openDir, shell, startExecutor } from './support.ts';
+import { scratch } from '../support/scratch.ts';
 
 /** Resolves once no process has this word on its command line. */
 async function noneWith(word: string): Promise<void> {
@@ -95,7 +96,7 @@ test('a child has no descriptor beyond its three streams', async (t) => {
 
 test('a child starts in the opened folder', async (t) => {
   const executor = startExecutor(t);
-  const cwd = await openDir(await folder());
+  const cwd = await openDir(scratch());
   assert.equal((await shell(executor, 'pwd -P', { cwd })).stdout, `${cwd.realPath}\n`);
 });
 
@@ -215,7 +216,7 @@ test('an orphan is ended at the latest with the calls that are older than it', a
 
 test('at most so many at once, the others in turn, then busy', async (t) => {
   const executor = startExecutor(t);
-  const dir = await folder();
+  const dir = scratch();
   const cwd = await openDir(dir);
   const script = 'ls | wc -l > seen.$$; mkdir run.$$; sleep 0.05; rmdir run.$$';
   const call = await frozen('/bin/sh', ['-c', script], { cwd, maxConcurrent: 2 });

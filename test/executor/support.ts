@@ -1,4 +1,4 @@
-import { mkdtemp, open, realpath } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TestContext } from 'node:test';
@@ -23,10 +23,6 @@ export function startExecutor(t: TestContext, options: Partial<ExecutorOptions> 
   });
   t.after(() => executor.close());
   return executor;
-}
-
-export async function folder(): Promise<string> {
-  return await realpath(await mkdtemp(path.join(tmpdir(), 'wraptool-test-')));
 }
 
 /** A program of test/fixtures/bin. */

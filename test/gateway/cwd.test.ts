@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import {
-  mkdir,
-  mkdtemp,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { parseCwdQuery } from '../../src/gateway/cwd-query.ts';
 import { type CwdRequest, openCwd, resolveRoots, resolveWorkingDir } from '../../src/gateway/cwd.ts';
 import { needs } from '../support/real.ts';
+import { scratch } from '../support/scratch.ts';
 
 type Case = {
   readonly id: string;
@@ -37,10 +27,6 @@ const cases = readFileSync(corpus, 'utf8')
   .split('\n')
   .map((line) => JSON.parse(line) as Case);
 const run = promisify(execFile);
-
-async function folder(): Promise<string> {
-  return await realpath(await mkdtemp(path.join(tmpdir(), 'wraptool-test-')));
-}
 
 async function setUp(t: TestContext, root: string, steps: readonly string[]): Promise<void> {
   await mkdir(path.join(root, 'app'), { recursive: true });
@@ -82,7 +68,7 @@ test('the corpus is whole', () => assert.equal(cases.length, 36));
 for (const one of cases) {
   const parts = one.setup.some((step) => step.startsWith('bind')) ? needs('root') : {};
   test(`${one.id}: ${one.why}`, parts, async (t) => {
-    const root = await folder();
+    const root = scratch();
     await setUp(t, root, one.setup);
     const roots = await resolveRoots([`${root}/app`]);
     const expected = one.accept ?? [one.expected === 'allow' ? 'allow' : one.reason!];
@@ -131,14 +117,14 @@ for (const [name, query, expected] of queries) {
 }
 
 test('NUL, and a path that is too long, are invalid', async () => {
-  const roots = await resolveRoots([await folder()]);
+  const roots = await resolveRoots([scratch()]);
   assert.equal((await judge({ query: 'cwd=/a%00b', roots })).code, 'cwd_invalid');
   assert.equal((await judge({ query: `cwd=/${'a'.repeat(5000)}`, roots })).code, 'cwd_invalid');
   assert.equal((await judge({ query: `cwd=/${'a'.repeat(300)}`, roots })).code, 'cwd_invalid');
 });
 
 test('the client’s folder comes before the peer’s, and the peer’s before the tool’s', async () => {
-  const root = await folder();
+  const root = scratch();
   for (const name of ['a', 'b', 'c']) await mkdir(`${root}/${name}`);
   const roots = await resolveRoots([root]);
   const [peerCwd, workingDir] = [`${root}/b`, `${root}/c`];
@@ -149,21 +135,21 @@ test('the client’s folder comes before the peer’s, and the peer’s before t
 });
 
 test('with no roots a client’s folder is not checked, but must still be one', async () => {
-  const root = await folder();
+  const root = scratch();
   assert.deepEqual(await judge({ query: `cwd=${root}` }), { code: 'allow', dir: root, root: null });
   assert.equal((await judge({ query: 'cwd=relative' })).code, 'cwd_invalid');
   assert.equal((await judge({ query: '' })).code, 'cwd_invalid');
 });
 
 test('the root that contains the folder is told', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/a/b`, { recursive: true });
   const roots = await resolveRoots([`${root}/a`]);
   assert.equal((await judge({ query: `cwd=${root}/a/b`, roots })).root, `${root}/a`);
 });
 
 test('a refusal names the roots', async () => {
-  const root = await folder();
+  const root = scratch();
   const roots = await resolveRoots([root]);
   const { verdict } = await openCwd({ query: 'cwd=/usr', peerCwd: null, workingDir: null, roots });
   assert.deepEqual(verdict, {
@@ -174,7 +160,7 @@ test('a refusal names the roots', async () => {
 });
 
 test('a working_dir is the operator’s: outside every root, but only as long as it is the same folder', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/tool/deep`, { recursive: true });
   await mkdir(`${root}/other/deep`, { recursive: true });
   await symlink(`${root}/tool`, `${root}/link`);
@@ -189,14 +175,14 @@ test('a working_dir is the operator’s: outside every root, but only as long as
 });
 
 test('a working_dir or root that is no folder is an error of the config', async () => {
-  const root = await folder();
+  const root = scratch();
   await writeFile(`${root}/file`, '');
   await assert.rejects(resolveWorkingDir(`${root}/gone`), { code: 'config_invalid' });
   await assert.rejects(resolveRoots([`${root}/file`]), { code: 'config_invalid' });
 });
 
 test('RACE-004: a root that was replaced by a link, or by another folder, allows nothing', async () => {
-  const root = await folder();
+  const root = scratch();
   await mkdir(`${root}/app`);
   await mkdir(`${root}/other`);
   const roots = await resolveRoots([`${root}/app`]);
@@ -209,7 +195,7 @@ test('RACE-004: a root that was replaced by a link, or by another folder, allows
 });
 
 test('a folder that was removed while it was somebody’s working directory is not found', async () => {
-  const root = await folder();
+  const root = scratch();
   const roots = await resolveRoots([root]);
   await mkdir(`${root}/x (deleted)`);
   assert.equal((await judge({ peerCwd: `${root}/x (deleted)`, roots })).code, 'allow');
@@ -217,7 +203,7 @@ test('a folder that was removed while it was somebody’s working directory is n
 });
 
 test('a mount below a root is outside, unless it is a root itself', needs('root'), async (t) => {
-  const root = await folder();
+  const root = scratch();
   await setUp(t, root, ['mkdir $ROOT/app/m', 'mkdir $ROOT/other/in', 'bind $ROOT/other $ROOT/app/m']);
   const outer = await resolveRoots([`${root}/app`]);
   assert.equal((await judge({ query: `cwd=${root}/app/m/in`, roots: outer })).code, 'cwd_outside_roots');
@@ -230,7 +216,7 @@ test('a mount below a root is outside, unless it is a root itself', needs('root'
 });
 
 test('nothing stays open after a refusal', async () => {
-  const root = await folder();
+  const root = scratch();
   const roots = await resolveRoots([root]);
   const before = (await readdir('/proc/self/fd')).length;
   for (let index = 0; index < 50; index++) {

@@ -159,7 +159,11 @@ void describe('deny rules over-approximate', () => {
       allow: [{ subcommand: 'build', flags: 'any', args: 'any' }],
       deny: [{ subcommand: 'build', flags: ['-toolexec'] }],
     },
-    npm: { allow: [{ subcommand: 'test', flags: 'any' }], deny: [{ flags: ['--script-shell'] }] },
+    npm: {
+      global_flags: ['--script-shell=x', '--silent'],
+      allow: [{ subcommand: 'test', flags: 'any' }],
+      deny: [{ flags: ['--script-shell'] }],
+    },
   });
   const rows: readonly (readonly [string, readonly string[], readonly string[] | string])[] = [
     ['a prefix of a long flag', ['git', 'push', '--forc'], 'denied_by_rule'],
@@ -190,6 +194,8 @@ void describe('deny rules over-approximate', () => {
     ['single dash: a prefix', ['go', 'build', '-toole'], 'denied_by_rule'],
     ['npm: one dash', ['npm', 'test', '-script-shell=x'], 'denied_by_rule'],
     ['npm: three dashes and an abbreviation', ['npm', 'test', '---scri'], 'denied_by_rule'],
+    ['before the subcommand', ['npm', '--script-shell=x', 'test'], 'denied_by_rule'],
+    ['another one before the subcommand', ['npm', '--silent', 'test'], ['--silent', 'test']],
   ];
   for (const [sentence, call, expected] of rows)
     test(sentence, () => assert.deepEqual(outcome(broad, call), expected));

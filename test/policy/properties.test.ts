@@ -120,7 +120,7 @@ const deny: fc.Arbitrary<DenySpec> = fc.record({
 /** Mostly short: most long calls are refused. */
 const argv = fc
   .tuple(
-    fc.constantFrom([], ['run'], ['remote'], ['remote', 'add']),
+    fc.constantFrom([], ['run'], ['remote'], ['remote', 'add'], ['--force', 'run'], ['--force', 'remote']),
     fc.oneof({ weight: 3, arbitrary: fc.array(token, { maxLength: 3 }) }, fc.array(token, { maxLength: 6 })),
   )
   .map(([head, tail]) => [...head, ...tail]);

@@ -97,6 +97,8 @@ async function route() {
 }
 
 function take(event, data) {
+  // One that was on its way when the login ended is nobody's.
+  if (session.get() === null) return;
   if (event === 'requests') {
     const before = new Set(app.requests.pending.map(({ id }) => id));
     app.requests = data;

@@ -51,7 +51,11 @@ export async function show(root, app, [named]) {
     fill(health);
     fill(plan, h('p', { class: 'empty' }, '…'));
     const mine = asked + 1;
-    load().catch((error) => mine === asked && fill(said, trouble(error)));
+    load().catch((error) => {
+      if (mine !== asked) return;
+      fill(plan);
+      fill(said, trouble(error));
+    });
     void look();
   }
 

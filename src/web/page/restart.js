@@ -106,7 +106,7 @@ export async function show(root, app, [named]) {
   poll.start();
   return {
     title: 'Restart',
-    leave: poll.stop,
+    leave: () => poll.stop(),
     records: (fresh) => {
       const last = fresh.findLast(
         ({ event, namespace: of, result }) =>

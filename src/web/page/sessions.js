@@ -37,7 +37,7 @@ async function all(root) {
     againMs,
   );
   poll.start();
-  return { title: 'Sessions', leave: poll.stop };
+  return { title: 'Sessions', leave: () => poll.stop() };
 }
 
 function entry(first) {
@@ -107,7 +107,7 @@ async function one(root, name) {
   poll.start();
   return {
     title: name,
-    leave: poll.stop,
+    leave: () => poll.stop(),
     records: (fresh) => records.add(fresh.filter((record) => record.session === name)),
   };
 }

@@ -56,6 +56,11 @@ export const errorCodes = {
     summary: 'the runtime cannot run on this machine',
     mend: 'install or start what is missing, or name another one with `--runtime`',
   },
+  not_removed: {
+    exit: 1,
+    summary: 'something that is left over could not be removed',
+    mend: 'read the reason, mend it, `wraptool prune` again',
+  },
   runtime_failed: {
     exit: 1,
     summary: 'the runtime started and failed',

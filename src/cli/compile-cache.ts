@@ -1,5 +1,5 @@
 /** Node's cache of compiled code. Whoever can write there writes code that this process runs. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import module from 'node:module';
 import path from 'node:path';
 
@@ -15,8 +15,9 @@ function isOwn(folder: string): boolean {
   const trusted = [0, process.geteuid?.() ?? 0];
   let entered = false;
   for (let dir = folder; ; dir = path.dirname(dir)) {
-    const stats = lstatSync(dir, { throwIfNoEntry: false });
-    if (stats !== undefined) {
+    const stats = statsOf(dir);
+    if (stats === 'hidden') return false;
+    if (stats !== null) {
       // A link leads to folders that are not looked at here.
       if (!stats.isDirectory() || !trusted.includes(stats.uid)) return false;
       const shielded = (stats.mode & sticky) !== 0 && entered;
@@ -24,5 +25,14 @@ function isOwn(folder: string): boolean {
       entered = true;
     }
     if (dir === '/') return true;
+  }
+}
+
+/** Null where there is nothing; 'hidden' where nobody can say, as in another user's HOME. */
+function statsOf(dir: string): Stats | 'hidden' | null {
+  try {
+    return lstatSync(dir, { throwIfNoEntry: false }) ?? null;
+  } catch {
+    return 'hidden';
   }
 }

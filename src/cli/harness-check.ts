@@ -1,10 +1,10 @@
 /** `wraptool harness check`: does the real client, in its runtime, find its gateway? */
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { WraptoolError } from '../errors.ts';
 import { whoListed } from '../gateway/voice.ts';
 import { assertRunnable, loadDescriptor } from '../harness/descriptor.ts';
 import { provide } from '../harness/provide.ts';
+import { programPlace } from '../places.ts';
 import { checkClient, failed } from '../up/check.ts';
 import { confinement, endOnSignals } from './harness-install.ts';
 import { createStep } from './steps.ts';
@@ -56,9 +56,7 @@ async function check(name: string, flags: Flags): Promise<void> {
       runtime: flags.runtime,
       version: flags.harnessVersion,
       env: process.env,
-      main: fileURLToPath(
-        new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url),
-      ),
+      main: programPlace('main'),
       progress,
       signal,
       whoListed,

@@ -1,6 +1,6 @@
 /** `policy test --batch`: JSONL of calls with what is expected of each. */
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import type { Snapshot } from '../config/types.ts';
 import { WraptoolError } from '../errors.ts';
 import { reasonCodes } from '../policy/types.ts';

@@ -10,6 +10,7 @@ import { principalOfPeer, type Principal } from '../restart/principal.ts';
 import { askPreview, askRestart } from '../up/control/restart-client.ts';
 import type { RestartOutcome } from '../up/control/restart-server.ts';
 import { knownNamespaces, supervisorOf } from '../up/namespaces.ts';
+import { listSessions } from '../up/session.ts';
 import { note as remark } from './voice.ts';
 
 /** Of this process; 0 where the system has none. */
@@ -19,15 +20,19 @@ export function ownUid(): number {
 
 const self = (): Principal => principalOfPeer(ownUid(), ownUid());
 
-/** Nothing is done. The supervisor's word where there is one. */
+/** `login`: of the page's login that asks, where one does. Nothing is done. The supervisor's word where there is one. */
 export async function previewRestart(
   request: Omit<RestartRequest, 'confirm'>,
-  principal: Principal = self(),
+  login?: Principal,
 ): Promise<Preview> {
   const supervisor = await supervisorOf(process.env, request.namespace);
   return supervisor === null
-    ? preview(request, await factsHere(principal))
-    : askPreview(process.env, supervisor, { ...request, confirm: null });
+    ? preview(request, await factsHere(login ?? self()))
+    : askPreview(process.env, supervisor, { ...request, confirm: null, ...passedOn(login) });
+}
+
+function passedOn(login: Principal | undefined): { login?: Principal['role'] } {
+  return login === undefined ? {} : { login: login.role };
 }
 
 export type Requested = {
@@ -37,16 +42,20 @@ export type Requested = {
   readonly outcome: RestartOutcome | null;
 };
 
-/** Judged by the supervisor; refused here where there is none. */
+/** Judged by the supervisor; refused here where there is none. `login` as for previewRestart. */
 export async function requestRestart(
   request: RestartRequest,
   wait: boolean,
-  principal: Principal = self(),
+  login?: Principal,
 ): Promise<Requested> {
   const supervisor = await supervisorOf(process.env, request.namespace);
   return supervisor === null
-    ? { answer: await refusedHere(request, principal), outcome: null }
-    : askRestart(process.env, supervisor, request, wait);
+    ? { answer: await refusedHere(request, login ?? self()), outcome: null }
+    : askRestart(process.env, supervisor, { ...request, ...passedOn(login) }, wait, (ms) =>
+        remark(
+          `"${request.namespace}" is restarted often: this one waits ${Math.ceil(ms / 1000)} s for its turn`,
+        ),
+      );
 }
 
 /**
@@ -79,8 +88,10 @@ async function refusedHere(request: RestartRequest, principal: Principal): Promi
   return result;
 }
 
-/** The config's log; where there is no config, the default one. */
-export async function logFolder(config: string | undefined): Promise<string> {
+/** The config's log; where none is named, that of the live session that the namespace is in; else the default one. */
+export async function logFolder(config: string | undefined, namespace?: string): Promise<string> {
+  const own = config === undefined ? await logOfSession(namespace?.split('/')[0]) : undefined;
+  if (own !== undefined) return own;
   try {
     return (await loadConfig({ path: config, env: process.env })).config.requests.log;
   } catch (error) {
@@ -88,4 +99,12 @@ export async function logFolder(config: string | undefined): Promise<string> {
       return path.join(stateDir(process.env), 'log');
     throw error;
   }
+}
+
+async function logOfSession(name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  const live = (await listSessions(process.env)).find(
+    ({ session, alive }) => alive && session?.state.name === name,
+  );
+  return live?.session?.state.log;
 }

@@ -2,7 +2,6 @@
  * Named steps with progress on stderr: a live list on a terminal, plain lines elsewhere, or JSON events. stdout stays the
  * harness's.
  */
-import { Listr, ListrLogger, PRESET_TIMER, ProcessOutput } from 'listr2';
 import { escapeHostile, escapeJson } from './hostile.ts';
 
 export type Step = <T>(title: string, work: (say: (message: string) => void) => Promise<T>) => Promise<T>;
@@ -62,6 +61,8 @@ const events: Step = async (step, work) => {
 };
 
 const live: Step = async (title, work) => {
+  // Only a terminal needs it.
+  const { Listr, ListrLogger, PRESET_TIMER, ProcessOutput } = await import('listr2');
   let result: { value: Awaited<ReturnType<typeof work>> } | undefined;
   const list = new Listr(
     [

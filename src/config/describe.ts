@@ -1,5 +1,5 @@
 /** The schema as JSON Schema, as the reference page, and key by key. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { nearest } from '../policy/text.ts';
 import { unwrap } from './problems.ts';
 import { configSchema } from './schema.ts';

@@ -185,7 +185,7 @@ function lintTool(tool: ToolPolicy, snapshot: Snapshot): Lint[] {
         rule.ref.line,
         `"${command}" is a group of commands: the rule covers only the group itself`,
       );
-    if (rule.anyFlags)
+    if (rule.terms.anyFlags)
       say(
         'any_flags',
         rule.ref.line,

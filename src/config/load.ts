@@ -7,7 +7,7 @@ import { WraptoolError } from '../errors.ts';
 import { configDir, homeDir, stateDir } from '../paths.ts';
 import { compile, type Policy } from '../policy/compile.ts';
 import type { ConfigPath, Problem } from '../policy/spec.ts';
-import { describeTools } from '../policy/structured.ts';
+import { toolNames } from '../policy/structured.ts';
 import { assertOperatorsOwn, assertOutside } from './location.ts';
 import { locateIssues, type Located } from './problems.ts';
 import { policyTools, resolveConfig, showPath } from './resolve.ts';
@@ -143,7 +143,7 @@ function crossChecks(value: unknown): Problem[] {
 
 /** Under one name a client can call one tool only. */
 function upstreamNames(servers: ConfigInput['mcp_servers'], policy: Policy): Problem[] {
-  const taken = new Set(describeTools(policy).map(({ name }) => name));
+  const taken = toolNames(policy);
   return Object.entries(servers).flatMap(([server, { allow = [] }]) =>
     allow
       .map((tool, index) => ({ path: ['mcp_servers', server, 'allow', index], name: `${server}__${tool}` }))

@@ -1,6 +1,6 @@
 /** Whether a file is the operator's alone: nobody else can write it, its folders, or the links on the way. */
-import { constants } from 'node:fs';
-import { lstat, readlink, realpath } from 'node:fs/promises';
+import { constants, lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 
@@ -8,11 +8,10 @@ const writableByOthers = constants.S_IWGRP | constants.S_IWOTH;
 const sticky = 0o1000;
 const maxLinks = 40;
 
-type Stats = Awaited<ReturnType<typeof lstat>>;
-
-async function look(file: string): Promise<Stats | null> {
+/** At once: a way through the threads for each step would take longer than `exec` may. */
+function look(file: string): Stats | null {
   try {
-    return await lstat(file);
+    return lstatSync(file);
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw error;
@@ -27,26 +26,26 @@ export async function assertOperatorsOwn(file: string, what: string): Promise<vo
   const trusted = new Set([0, process.geteuid?.() ?? 0]);
   const pending = segments(path.resolve(file));
   let here = '/';
-  let folder = await look(here);
+  let folder = look(here);
   let links = 0;
   while (pending.length > 0 && folder !== null) {
     const name = pending.shift() ?? '';
     if (name === '..') {
       here = path.dirname(here);
-      folder = await look(here);
+      folder = look(here);
       continue;
     }
     const next = path.join(here, name);
-    const stats = await look(next);
+    const stats = look(next);
     refuseFolder(here, folder, stats, trusted, what, file);
     if (stats?.isSymbolicLink()) {
       if (++links > maxLinks)
         throw unsafe(what, file, `there are too many links on the way`, `remove the loop of links`);
-      const target = await readlink(next);
+      const target = readlinkSync(next);
       pending.unshift(...segments(target));
       if (target.startsWith('/')) {
         here = '/';
-        folder = await look(here);
+        folder = look(here);
       }
       continue;
     }

@@ -1,5 +1,5 @@
 /** zod's issues -> sentences that name the place, what was expected and what was probably meant. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import type { ConfigPath } from '../policy/spec.ts';
 import { nearest } from '../policy/text.ts';
 import { AmbiguousWord, type Place, type YamlFile } from './yaml.ts';

@@ -1,5 +1,5 @@
 /** The forms of text that keys have. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { parseDuration, parseSize } from './scalars.ts';
 
 const hiddenCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

@@ -1,5 +1,5 @@
 /** One tool and its rules. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { absolute, concurrency, duration, environmentName, form, size } from './schema-text.ts';
 
 const flagName = form('a flag with its dashes, without a value', /^-[^\s=]+$/).refine(

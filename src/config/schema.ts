@@ -1,5 +1,5 @@
 /** The one source of the config: types, JSON Schema, the reference page and `config explain` come from here. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { parseListen, parseLoopback } from './scalars.ts';
 import { absolute, concurrency, duration, environmentName, form, size, text } from './schema-text.ts';
 import { environment, tool } from './schema-tool.ts';

@@ -11,6 +11,7 @@ import {
   type Node,
 } from 'yaml';
 import type { ConfigPath } from '../policy/spec.ts';
+import { placesOf } from './places.ts';
 
 /** A plain word that YAML 1.1 and 1.2 read as different types: no type accepts it. */
 export class AmbiguousWord {
@@ -22,12 +23,6 @@ export class AmbiguousWord {
 
 export type Place = { readonly line: number; readonly column: number };
 export type YamlProblem = { readonly place: Place; readonly path: ConfigPath; readonly message: string };
-
-/** Offsets of a map's keys and values, or of a list's items. */
-type Spot = {
-  readonly start: number;
-  readonly keys: ReadonlyMap<string | number, { key: number; value: number }>;
-};
 
 export type YamlFile = {
   readonly value: unknown;
@@ -60,7 +55,6 @@ export function readYaml(text: string): YamlFile {
     // Silent would also hide that there is a second document.
     logLevel: 'error',
   });
-  const spots = new WeakMap<object, Spot>();
   const problems: YamlProblem[] = [];
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
@@ -79,13 +73,14 @@ export function readYaml(text: string): YamlFile {
       path: [],
       message: 'a %YAML directive of another version than 1.2 is not allowed',
     });
-  const value = problems.length > 0 ? undefined : convert(document, spots, place, problems);
+  const value = problems.length > 0 ? undefined : convert(document, place, problems);
+  const { offsetOf } = placesOf(document);
   return {
     value,
     problems,
-    placeOf: (path) => place(offsetOf(value, spots, path, false)),
-    placeOfKey: (path) => place(offsetOf(value, spots, path, true)),
-    spelling: (path) => /^[^\s,\]}#]*/.exec(text.slice(offsetOf(value, spots, path, false)))?.[0] ?? '',
+    placeOf: (path) => place(offsetOf(path, 'value')),
+    placeOfKey: (path) => place(offsetOf(path, 'key')),
+    spelling: (path) => /^[^\s,\]}#]*/.exec(text.slice(offsetOf(path, 'value')))?.[0] ?? '',
   };
 }
 
@@ -95,20 +90,18 @@ function syntaxMessage(code: string, message: string): string {
   return `not YAML: ${first.slice(0, 1).toLowerCase()}${first.slice(1)}`;
 }
 
-function convert(
-  document: Document,
-  spots: WeakMap<object, Spot>,
-  place: (offset: number) => Place,
-  problems: YamlProblem[],
-): unknown {
+function convert(document: Document, place: (offset: number) => Place, problems: YamlProblem[]): unknown {
   let aliased = 0;
 
-  function refuse(node: Node, path: ConfigPath, message: string): undefined {
-    problems.push({ place: place(node.range?.[0] ?? 0), path, message });
+  /** Of the node that is visited. */
+  const path: (string | number)[] = [];
+
+  function refuse(node: Node, at: ConfigPath, message: string): undefined {
+    problems.push({ place: place(node.range?.[0] ?? 0), path: [...at], message });
     return undefined;
   }
 
-  function visit(node: Node | null, path: (string | number)[], viaAlias: boolean): unknown {
+  function visit(node: Node | null, viaAlias: boolean): unknown {
     if (node === null) return null;
     if (path.length > maxDepth) return refuse(node, path, 'nested too deeply');
     if (viaAlias && ++aliased > maxAliased) return refuse(node, path, 'aliases add too much');
@@ -116,60 +109,40 @@ function convert(
       return refuse(node, path, `${isAlias(node) ? 'aliases' : 'anchors'} are not allowed in the policy`);
     if (isAlias(node)) {
       const target = node.resolve(document);
-      return target ? visit(target, path, true) : refuse(node, path, `there is no anchor "${node.source}"`);
+      return target ? visit(target, true) : refuse(node, path, `there is no anchor "${node.source}"`);
     }
     if (node.tag !== undefined) return refuse(node, path, `a tag (${node.tag}) is not allowed`);
     if (isScalar(node)) return scalar(node);
-    if (isSeq(node)) return sequence(node, path, viaAlias);
-    return isMap(node) ? mapping(node, path, viaAlias) : refuse(node, path, 'expected a value');
+    if (isSeq(node)) return node.items.map((item, index) => below(index, item as Node | null, viaAlias));
+    return isMap(node) ? mapping(node, viaAlias) : refuse(node, path, 'expected a value');
   }
 
-  function sequence(
-    node: { items: unknown[]; range?: Node['range'] },
-    path: (string | number)[],
-    viaAlias: boolean,
-  ): unknown {
-    const keys = new Map<number, { key: number; value: number }>();
-    const values = node.items.map((item, index) => {
-      const start = (item as Node | null)?.range?.[0] ?? node.range?.[0] ?? 0;
-      keys.set(index, { key: start, value: start });
-      return visit(item as Node | null, [...path, index], viaAlias);
-    });
-    spots.set(values, { start: node.range?.[0] ?? 0, keys });
-    return values;
+  function below(step: string | number, node: Node | null, viaAlias: boolean): unknown {
+    path.push(step);
+    const value = visit(node, viaAlias);
+    path.pop();
+    return value;
   }
 
-  function mapping(
-    node: { items: { key: unknown; value: unknown }[]; range?: Node['range'] },
-    path: (string | number)[],
-    viaAlias: boolean,
-  ): unknown {
+  function mapping(node: { items: { key: unknown; value: unknown }[] }, viaAlias: boolean): unknown {
     const value: Record<string, unknown> = {};
-    const keys = new Map<string, { key: number; value: number }>();
     for (const pair of node.items) {
       const key = pair.key as Node;
       const name =
         isScalar(key) && key.tag === undefined && key.anchor === undefined ? scalar(key) : undefined;
-      if (typeof name !== 'string') {
-        refuse(key, path, 'expected a string as the key: quote it');
-        continue;
-      }
-      const start = key.range?.[0] ?? 0;
-      if (name === '<<') refuse(key, path, 'merge keys are not allowed');
+      if (typeof name !== 'string') refuse(key, path, 'expected a string as the key: quote it');
+      else if (name === '<<') refuse(key, path, 'merge keys are not allowed');
       else if (name === '__proto__') refuse(key, path, 'the key "__proto__" is not allowed');
-      else if (keys.has(name)) {
-        const { line } = place(keys.get(name)?.key ?? 0);
+      else if (Object.hasOwn(value, name)) {
+        const first = node.items.find((other) => isScalar(other.key) && other.key.value === name);
+        const { line } = place((first?.key as Node | undefined)?.range?.[0] ?? 0);
         refuse(key, [...path, name], `duplicate key "${name}": it is on line ${line} already`);
-      } else {
-        keys.set(name, { key: start, value: (pair.value as Node | null)?.range?.[0] ?? start });
-        value[name] = visit(pair.value as Node | null, [...path, name], viaAlias);
-      }
+      } else value[name] = below(name, pair.value as Node | null, viaAlias);
     }
-    spots.set(value, { start: node.range?.[0] ?? 0, keys });
     return value;
   }
 
-  return visit(document.contents as Node | null, [], false);
+  return visit(document.contents as Node | null, false);
 }
 
 function scalar(node: Scalar): unknown {
@@ -177,17 +150,4 @@ function scalar(node: Scalar): unknown {
   if (plain && typeof node.value === 'string' && ambiguous.test(node.value))
     return new AmbiguousWord(node.value);
   return node.value;
-}
-
-function offsetOf(root: unknown, spots: WeakMap<object, Spot>, path: ConfigPath, key: boolean): number {
-  let value = root;
-  let offset = 0;
-  for (const [index, step] of path.entries()) {
-    const spot = typeof value === 'object' && value !== null ? spots.get(value) : undefined;
-    const found = spot?.keys.get(step);
-    if (!found) return offset;
-    offset = key && index === path.length - 1 ? found.key : found.value;
-    value = (value as Record<string | number, unknown>)[step];
-  }
-  return offset;
 }

@@ -26,8 +26,12 @@ export async function confinementAvailable(user?: ConfineSpec['user']): Promise<
       hint: 'install it: apt-get install bubblewrap',
     };
   }
-  const failure = await tryIt(user);
-  return failure === null ? { ok: true, version: await versionOf(bwrap) } : explain(bwrap, failure);
+  // Side by side; a version that cannot be told matters only where it works.
+  const [failure, version] = await Promise.allSettled([tryIt(user), versionOf(bwrap)]);
+  if (failure.status === 'rejected') throw failure.reason;
+  if (failure.value !== null) return explain(bwrap, failure.value);
+  if (version.status === 'rejected') throw version.reason;
+  return { ok: true, version: version.value };
 }
 
 const strictest: ConfineSpec = {

@@ -35,6 +35,20 @@ export async function readApproval(env: Env, subject: Subject): Promise<Approval
     : null;
 }
 
+/** All approvals, of whatever workspace. */
+export async function approvals(env: Env): Promise<readonly Approval[]> {
+  const folder = path.join(stateDir(env), 'devcontainers');
+  const found: Approval[] = [];
+  for (const workspace of (await orNull(readdir(folder))) ?? [])
+    for (const name of (await orNull(readdir(path.join(folder, workspace)))) ?? []) {
+      const text = await orNull(readFile(path.join(folder, workspace, name, 'approval.json'), 'utf8'));
+      if (text === null) continue;
+      const approval = JSON.parse(text) as Approval;
+      if (approval.version === 1) found.push(approval);
+    }
+  return found;
+}
+
 /** True where exactly this content was approved and its copy is there. */
 export async function isApproved(env: Env, inspection: Inspection): Promise<boolean> {
   const approval = await readApproval(env, inspection);

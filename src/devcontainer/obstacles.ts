@@ -8,7 +8,8 @@ const reasons: Readonly<Record<string, string>> = {
   symlink_outside: 'a link leads out of the workspace',
   dockerfile_outside: 'its Dockerfile is not in the workspace',
   build_context_outside: 'its build context is not in the workspace',
-  compose_file: 'it uses a compose file',
+  compose_file:
+    'it uses a compose file: that starts several containers, which a session cannot check and end as its own, and it can ask the engine for anything',
   feature_local: 'a feature is not in the workspace',
 };
 

@@ -2,10 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import type { Duplex } from 'node:stream';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ConfineSpec } from '../confine/types.ts';
 import { type ErrorCode, errorCodes, WraptoolError } from '../errors.ts';
+import { programPlace } from '../places.ts';
 import { encodeFrame, type Frame, FrameReader, kinds } from './frames.ts';
 
 /** What to start. Keep this module light: the spawner is forked before anything heavy is loaded. */
@@ -90,7 +89,7 @@ class Helper {
   gone = false;
 
   constructor() {
-    const file = fileURLToPath(new URL(`./spawner-child${extname(import.meta.url)}`, import.meta.url));
+    const file = programPlace('executor/spawner-child');
     const number = prctl[process.arch];
     const command = number !== undefined && isExecutable(perl) ? [perl, '-e', subreaper, number] : [];
     command.push(process.execPath, file);

@@ -1,7 +1,6 @@
 /** Whether this gateway's namespace is contaminated, as the operator's state says now: it is cleared while we run. */
 import { WraptoolError } from '../errors.ts';
-import { liveMarkers } from '../restart/gate.ts';
-import { readNamespace } from '../restart/store.ts';
+import { markersOf } from '../restart/store.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -10,9 +9,11 @@ export function contaminationOf(env: Env, namespace: string | null): () => Promi
   if (namespace === null) return async () => null;
   return async () => {
     try {
-      const record = await readNamespace(env, namespace);
-      const [marker] = liveMarkers(namespace, record?.markers ?? []);
-      return marker === undefined ? null : `"${namespace}" is contaminated since ${marker.at}`;
+      const [marker] = await markersOf(env, namespace);
+      if (marker === undefined) return null;
+      return marker.reason === 'record_damaged'
+        ? `whether "${namespace}" is contaminated can't be read`
+        : `"${namespace}" is contaminated since ${marker.at}`;
     } catch (error) {
       if (!(error instanceof WraptoolError)) throw error;
       return `whether "${namespace}" is contaminated can't be read`;

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readFile, readlink } from 'node:fs/promises';
+import { constants, readFileSync, readlinkSync } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { WraptoolError } from '../errors.ts';
 import type { OpenedDir } from '../executor/types.ts';
 import type { CwdVerdict } from '../policy/types.ts';
@@ -36,7 +36,7 @@ export async function resolveRoots(paths: readonly string[]): Promise<readonly R
   const roots = paths.map((path) =>
     withFolder(path, 'a cwd root', async (handle) => {
       const { dev, ino } = await handle.stat({ bigint: true });
-      return { path: await pathOf(handle), dev, ino };
+      return { path: pathOf(handle), dev, ino };
     }),
   );
   return Object.freeze(await Promise.all(roots));
@@ -44,7 +44,7 @@ export async function resolveRoots(paths: readonly string[]): Promise<readonly R
 
 /** Real path of a tool's `working_dir`, once. Throws config_invalid if it is no folder. */
 export async function resolveWorkingDir(path: string): Promise<string> {
-  return await withFolder(path, 'a working_dir', pathOf);
+  return await withFolder(path, 'a working_dir', async (handle) => pathOf(handle));
 }
 
 /**
@@ -72,7 +72,7 @@ async function openNamed(path: string, roots: readonly Root[]): Promise<OpenedCw
   const handle = await openFolder(path, O_RDONLY | O_DIRECTORY);
   if (!('fd' in handle)) return refuse(handle.code, handle.detail + within(roots));
   return await closedUnlessTaken(handle, async () => {
-    const realPath = await pathOf(handle);
+    const realPath = pathOf(handle);
     if (await removed(handle, realPath)) return refuse('cwd_not_found', 'the working directory was removed');
     if (!realPath.startsWith('/')) return refuse('cwd_invalid', 'the working directory has no path in UTF-8');
     if (roots.length === 0) return accept(handle, realPath, null);
@@ -90,7 +90,7 @@ async function openOperators(path: string): Promise<OpenedCwd> {
   const handle = await openFolder(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!('fd' in handle)) return refuse(handle.code, `the tool's working_dir: ${handle.detail}`);
   return await closedUnlessTaken(handle, async () => {
-    const realPath = await pathOf(handle);
+    const realPath = pathOf(handle);
     if (realPath === path) return accept(handle, realPath, null);
     return refuse(
       'cwd_invalid',
@@ -101,14 +101,14 @@ async function openOperators(path: string): Promise<OpenedCwd> {
 
 /** The root that holds the folder in its own mount: what is mounted below a root came from elsewhere. */
 async function rootOf(handle: FileHandle, realPath: string, roots: readonly Root[]): Promise<Root | null> {
-  const mount = await mountOf(handle);
+  const mount = mountOf(handle);
   for (const root of roots) {
     if (realPath !== root.path && !realPath.startsWith(root.path === '/' ? '/' : `${root.path}/`)) continue;
     const rootHandle = await openFolder(root.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (!('fd' in rootHandle)) continue;
     try {
       const { dev, ino } = await rootHandle.stat({ bigint: true });
-      if (dev === root.dev && ino === root.ino && (await mountOf(rootHandle)) === mount) return root;
+      if (dev === root.dev && ino === root.ino && mountOf(rootHandle) === mount) return root;
     } finally {
       await rootHandle.close();
     }
@@ -135,9 +135,12 @@ async function openFolder(path: string, flags: number): Promise<FileHandle | Ref
   }
 }
 
+// What /proc says of a descriptor is in the kernel's memory: unlike the folder itself, which may lie on a file system
+// that never answers, it is read at once, and a thread for it would take longer than the reading.
+
 /** Real path as the kernel sees it, through the descriptor. */
-async function pathOf(handle: FileHandle): Promise<string> {
-  const bytes = await readlink(`/proc/self/fd/${handle.fd}`, { encoding: 'buffer' });
+function pathOf(handle: FileHandle): string {
+  const bytes = readlinkSync(`/proc/self/fd/${handle.fd}`, { encoding: 'buffer' });
   const path = bytes.toString('utf8');
   // A name that is no UTF-8 would be another path once it is a string.
   return Buffer.from(path).equals(bytes) ? path : `(not UTF-8)${path}`;
@@ -156,8 +159,8 @@ async function removed(handle: FileHandle, realPath: string): Promise<boolean> {
   }
 }
 
-async function mountOf(handle: FileHandle): Promise<string> {
-  const info = await readFile(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
+function mountOf(handle: FileHandle): string {
+  const info = readFileSync(`/proc/self/fdinfo/${handle.fd}`, 'utf8');
   const mount = /^mnt_id:\s*(\d+)/m.exec(info);
   if (mount === null)
     throw new WraptoolError('internal', 'the kernel does not tell the mount of a descriptor');

@@ -169,8 +169,10 @@ async function command(
   });
   try {
     const cwd = opened.dir?.realPath ?? null;
-    const hold = await holdOf(stages, active, call);
-    const own = admitted(decide(active, run, opened), hold);
+    const read = decide(active, run, opened);
+    // What changes nothing is admitted whatever there is: it does not wait for the answer.
+    const hold = read.decision === 'allow' && read.readOnly ? null : await holdOf(stages, active, call);
+    const own = admitted(read, hold);
     // A grant that is counted is not used up by a call that would be refused all the same.
     const granted =
       own.decision === 'deny' && hold === null && !('decision' in run)

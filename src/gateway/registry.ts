@@ -62,7 +62,7 @@ function withStdin(
 ): DescribedTool['inputSchema'] {
   let word = policy.tools.get(tool)?.root;
   for (const step of subcommand) word = word?.next.get(step);
-  if (!word?.allow.some((rule) => rule.stdin)) return inputSchema;
+  if (!word?.allow.some((rule) => rule.terms.stdin)) return inputSchema;
   const properties = {
     ...(inputSchema['properties'] as object),
     stdin: { type: 'string', description: 'standard input' },

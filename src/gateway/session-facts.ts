@@ -1,7 +1,7 @@
 /** What a session's gateway is told by the `up` that started it: `session.json` in the folder of WRAPTOOL_SESSION_DIR. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { WraptoolError } from '../errors.ts';
 
 const schema = z.object({

@@ -1,11 +1,11 @@
 /** A client's own config on the host: which file it is, and what our server's entry in it says. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { EntryPlace } from '../edit/receipts.ts';
 import type { Grammar, Json } from '../edit/types.ts';
 import { WraptoolError } from '../errors.ts';
 import { homeDir, stateDir } from '../paths.ts';
+import { programPlace } from '../places.ts';
 import { transports, type ClientConfig, type Transport } from './config-schema.ts';
 import type { DescriptorData } from './schema.ts';
 import { fillJson, placeholders } from './template.ts';
@@ -106,7 +106,7 @@ export type Written = {
   readonly masked: (text: string) => string;
 };
 
-const relayMain = new URL(`../relay/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const relayMain = programPlace('relay/main');
 const hiddenToken = '<WRAPTOOL_TOKEN>';
 
 /**
@@ -124,7 +124,7 @@ export async function entryFor(
   const filledIn = secret && token !== null ? await token() : hiddenToken;
   const places = {
     ...{ home: '', harness: '', workspace: '', files: '' },
-    ...{ url, token: filledIn, node: process.execPath, relay: fileURLToPath(relayMain) },
+    ...{ url, token: filledIn, node: process.execPath, relay: relayMain },
   };
   return {
     value: fillJson(template, { places, env: {} }) as Json,

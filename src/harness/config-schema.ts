@@ -1,5 +1,5 @@
 /** What a descriptor says about the client's own config on the host: where it lies, and how our server is written there. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { placeholders } from './template.ts';
 
 export const transports = ['http', 'sse', 'stdio'] as const;

@@ -1,10 +1,10 @@
 /** Descriptors: harnesses/NAME.yaml of the package, and the operator's own, which go first. */
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { assertOperatorsOwn } from '../config/location.ts';
 import { WraptoolError } from '../errors.ts';
 import { configDir } from '../paths.ts';
+import { packagePlace } from '../places.ts';
 import { nearest } from './nearest.ts';
 import { parseDescriptor } from './parse.ts';
 import type { DescriptorData } from './schema.ts';
@@ -13,7 +13,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 export type Descriptor = DescriptorData & { readonly file: string; readonly origin: 'built-in' | 'user' };
 
-const builtIn = fileURLToPath(new URL('../../harnesses/', import.meta.url));
+const builtIn = packagePlace('harnesses');
 /** A descriptor of more bytes than this is none. */
 export const largestDescriptor = 256 * 1024;
 

@@ -1,4 +1,5 @@
 /** Descriptor + one run's facts -> argv, environment and files. Pure. */
+import { programFile } from '../places.ts';
 import { dataFormats, writeData, type DataFormat } from './formats.ts';
 import { mergeJson } from './merge.ts';
 import type { DescriptorData, FileSeed, Layer } from './schema.ts';
@@ -24,9 +25,6 @@ export type InjectContext = {
   };
 };
 
-// The relay is run from where it lies: as source beside source, as built beside built.
-const relayMain = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js';
-
 /**
  * `env` of the result is what the descriptor adds: a variable that the context has already stays the operator's.
  * `path` of a file with `where: session` is relative to the folder `inside.files`.
@@ -38,7 +36,7 @@ export function inject(descriptor: DescriptorData, context: InjectContext): Inje
       home,
       harness,
       node,
-      relay: `${relay}/${relayMain}`,
+      relay: `${relay}/${programFile('main')}`,
       files,
       workspace: context.workspace,
       url: context.env['WRAPTOOL_URL'] ?? '',

@@ -1,5 +1,5 @@
 /** The descriptor's schema: what harnesses/NAME.yaml may say, and nothing else. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import { clientConfigSchema } from './config-schema.ts';
 import { dataFormats } from './formats.ts';
 import { placeholders, type Placeholder } from './template.ts';

@@ -1,5 +1,5 @@
 /** The closed union of log events. `n`, `time`, `prev` and `hash` are the writer's; everything else is one event's facts. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 
 const seq = z.string().max(200);
 const text = z.string();

@@ -1,19 +1,13 @@
 /** The `tools` section -> Policy. Pure: all problems are returned, nothing is thrown. */
-import {
-  anything,
-  compileConstraint,
-  constrains,
-  readPattern,
-  type Constraint,
-  type Findings,
-} from './constraint.ts';
+import { readPattern, type Findings } from './constraint.ts';
 import { denied } from './deny.ts';
 import { checkExamples, exampleWords } from './examples.ts';
 import { grammarFor } from './grammars/built-in.ts';
 import type { Grammar } from './grammars/grammar.ts';
 import type { AllowRule, DenyRule, Flag, Policy, ToolPolicy, Word } from './rule.ts';
-import type { ConfigPath, DenySpec, FlagSpec, Problem, RuleSpec, ToolSpec } from './spec.ts';
+import type { ConfigPath, DenySpec, Problem, RuleSpec, ToolSpec } from './spec.ts';
 import { checkNames } from './structured.ts';
+import { SharedTerms } from './terms.ts';
 
 export type { Policy } from './rule.ts';
 
@@ -28,17 +22,17 @@ export type Compiled = {
 
 export function compile(tools: Readonly<Record<string, ToolSpec>>, locate: Locate): Compiled {
   const findings: Findings = { problems: [], warnings: [], patterns: new Map() };
+  const context: Context = { locate, findings, shared: new SharedTerms() };
   const compiled = new Map<string, ToolPolicy>();
-  for (const [name, spec] of Object.entries(tools)) {
-    const tool = compileTool(name, spec, locate, findings);
-    compiled.set(name, tool);
-  }
+  for (const [name, spec] of Object.entries(tools)) compiled.set(name, compileTool(name, spec, context));
   const policy: Policy = { tools: compiled };
   checkNames(policy, findings);
   // Examples mean nothing while a rule is broken.
   if (findings.problems.length === 0) checkExamples(tools, policy, findings);
   return { policy, problems: findings.problems, warnings: findings.warnings };
 }
+
+type Context = { readonly locate: Locate; readonly findings: Findings; readonly shared: SharedTerms };
 
 /** A word while rules are still added to it. */
 type Draft = { readonly next: Map<string, Draft>; readonly allow: AllowRule[]; readonly deny: DenyRule[] };
@@ -76,19 +70,19 @@ function exact<T>(list: readonly T[]): readonly T[] {
   return list.length === 0 ? nothing : list.slice();
 }
 
-function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Findings): ToolPolicy {
+function compileTool(name: string, spec: ToolSpec, context: Context): ToolPolicy {
   const grammar = grammarFor(name, spec.binary, spec.grammar);
   const root = newDraft();
   for (const path of grammar.facts.subcommands ?? []) wordAt(root, path.split(' '));
   const at: ConfigPath = ['tools', name];
   (spec.allow ?? []).forEach((rule, index) => {
     const where = [...at, 'allow', index];
-    const compiled = compileAllow(name, grammar, rule, where, locate, findings);
+    const compiled = compileAllow(name, grammar, rule, where, context);
     const { allow } = wordAt(root, compiled.path);
-    allow.push(agreeing(compiled, allow, where, findings));
+    allow.push(agreeing(compiled, allow, where, context.findings));
   });
   (spec.deny ?? []).forEach((rule, index) => {
-    const compiled = compileDeny(name, grammar, rule, [...at, 'deny', index], locate, findings);
+    const compiled = compileDeny(name, grammar, rule, [...at, 'deny', index], context);
     wordAt(root, compiled.path).deny.push(compiled);
   });
   const examples = [...(spec.allow ?? []), ...(spec.deny ?? [])]
@@ -112,8 +106,8 @@ function compileTool(name: string, spec: ToolSpec, locate: Locate, findings: Fin
 function agreeing(rule: AllowRule, others: AllowRule[], at: ConfigPath, findings: Findings): AllowRule {
   let agreed = rule;
   for (const [index, other] of others.entries())
-    for (const [name, theirs] of other.flags) {
-      const ours = rule.flags.get(name);
+    for (const [name, theirs] of other.terms.flags) {
+      const ours = rule.terms.flags.get(name);
       if (!ours || (ours.value === 'required') === (theirs.value === 'required')) continue;
       if (ours.value === 'open') agreed = neverBare(agreed, ours);
       else if (theirs.value === 'open') others[index] = neverBare(others[index] ?? other, theirs);
@@ -129,16 +123,14 @@ function agreeing(rule: AllowRule, others: AllowRule[], at: ConfigPath, findings
 function neverBare(rule: AllowRule, flag: Flag): AllowRule {
   const renewed = { ...flag, neverBare: true };
   const swap = (one: Flag): Flag => (one.name === flag.name ? renewed : one);
-  return {
-    ...rule,
-    flags: new Map([...rule.flags].map(([name, one]) => [name, swap(one)])),
-    required: rule.required.map(swap),
-    aliased: rule.aliased.map(swap),
+  const { flags, required, aliased } = rule.terms;
+  const terms = {
+    ...rule.terms,
+    flags: new Map([...flags].map(([name, one]) => [name, swap(one)])),
+    required: required.map(swap),
+    aliased: aliased.map(swap),
   };
-}
-
-function splitPath(subcommand: string | undefined): readonly string[] {
-  return subcommand === undefined ? nothing : subcommand.split(' ');
+  return { ...rule, terms };
 }
 
 function compileAllow(
@@ -146,15 +138,9 @@ function compileAllow(
   grammar: Grammar,
   spec: RuleSpec,
   at: ConfigPath,
-  locate: Locate,
-  findings: Findings,
+  { locate, findings, shared }: Context,
 ): AllowRule {
-  const path = splitPath(spec.subcommand);
-  const key = path.join(' ');
-  const flags = compileFlags(grammar, key, spec, at, findings);
-  const each = [...new Set(flags.values())];
-  const args = compileArgs(spec, at, findings);
-  const stops = grammar.facts.stopsAtPositional?.includes(key) ?? false;
+  const path = shared.path(spec.subcommand);
   if (spec.end_of_options && grammar.facts.positionalsFirst && grammar.facts.operators)
     findings.problems.push({
       path: [...at, 'end_of_options'],
@@ -164,103 +150,7 @@ function compileAllow(
     ref: { ...locate(at), effect: 'allow' },
     tool,
     path,
-    anyFlags: spec.flags === 'any',
-    flags,
-    flagNames: exact(each.map((flag) => flag.name).concat(spec.flags === 'any' ? ['any'] : [])),
-    required: exact(each.filter((flag) => flag.required)),
-    aliased: exact(each.filter((flag) => flag.short !== null)),
-    anyArgs: spec.args === 'any',
-    args: exact(args),
-    fewestArgs: args.filter((arg) => !arg.optional).length,
-    rest: compileRest(spec, at, findings),
-    endOfOptions: compileEnd(spec, at, findings),
-    interspersed: spec.interspersed ?? !stops,
-    readOnly: spec.read_only ?? false,
-    stdin: spec.stdin ?? false,
-  };
-}
-
-function compileArgs(spec: RuleSpec, at: ConfigPath, findings: Findings): AllowRule['args'] {
-  if (spec.args === undefined || spec.args === 'any') return [];
-  return spec.args.map((arg, index) => ({
-    constraint: compileConstraint(arg, [...at, 'args', index], findings),
-    optional: arg.optional ?? false,
-  }));
-}
-
-function compileRest(spec: RuleSpec, at: ConfigPath, findings: Findings): Constraint | null {
-  if (spec.rest === undefined) return null;
-  return spec.rest === 'any' ? anything : compileConstraint(spec.rest, [...at, 'rest'], findings);
-}
-
-function compileEnd(spec: RuleSpec, at: ConfigPath, findings: Findings): AllowRule['endOfOptions'] {
-  const end = spec.end_of_options;
-  if (end === undefined || end === false) return null;
-  return end === true ? true : compileConstraint(end, [...at, 'end_of_options'], findings);
-}
-
-function compileFlags(
-  grammar: Grammar,
-  path: string,
-  spec: RuleSpec,
-  at: ConfigPath,
-  findings: Findings,
-): ReadonlyMap<string, Flag> {
-  const { problems } = findings;
-  const constraints = spec.flag_constraints ?? {};
-  const listed = spec.flags === 'any' ? Object.keys(constraints) : (spec.flags ?? []);
-  const byName = new Map<string, Flag>();
-  for (const [index, name] of listed.entries()) {
-    const constraint = Object.hasOwn(constraints, name) ? constraints[name] : undefined;
-    const where = constraint ? [...at, 'flag_constraints', name] : [...at, 'flags', index];
-    const flag = compileFlag(grammar, path, name, constraint ?? null, where, findings);
-    for (const each of flag.short === null ? [name] : [name, flag.short]) {
-      if (byName.has(each))
-        problems.push({ path: where, message: `flag "${each}" is named twice in this rule` });
-      byName.set(each, flag);
-    }
-  }
-  for (const name of Object.keys(constraints))
-    if (!listed.includes(name))
-      problems.push({
-        path: [...at, 'flag_constraints', name],
-        message: `"${name}" has a constraint but is not listed under flags`,
-      });
-  return byName;
-}
-
-function compileFlag(
-  grammar: Grammar,
-  path: string,
-  name: string,
-  spec: FlagSpec | null,
-  at: ConfigPath,
-  findings: Findings,
-): Flag {
-  const says = spec !== null && constrains(spec);
-  const value = spec?.value ?? (says ? 'required' : 'open');
-  if (value === 'none' && says)
-    findings.problems.push({ path: at, message: `"${name}" takes no value, so nothing can constrain it` });
-  if (spec?.dash_value && value !== 'required')
-    findings.problems.push({ path: [...at, 'dash_value'], message: 'dash_value goes with value: required' });
-  const { special } = grammar.facts;
-  const takes = [...(grammar.facts.valueFlags?.[''] ?? []), ...(grammar.facts.valueFlags?.[path] ?? [])];
-  const known = takes.includes(name) || (spec?.short !== undefined && takes.includes(spec.short));
-  if (known && (value === 'none' || value === 'optional'))
-    findings.warnings.push({
-      path: at,
-      message: `"${name}" is known to take the next word as its value: expected value: required`,
-    });
-  return {
-    name,
-    short: spec?.short ?? null,
-    value,
-    neverBare: known && value === 'open',
-    constraint: spec === null ? anything : compileConstraint(spec, at, findings),
-    required: spec?.required ?? false,
-    repeat: spec?.repeat ?? false,
-    dashValue: spec?.dash_value ?? false,
-    special: says && spec.enum === undefined ? (special?.[name] ?? special?.[spec.short ?? ''] ?? '') : '',
+    terms: shared.terms(grammar, path.join(' '), spec, at, findings),
   };
 }
 
@@ -269,14 +159,13 @@ function compileDeny(
   grammar: Grammar,
   spec: DenySpec,
   at: ConfigPath,
-  locate: Locate,
-  findings: Findings,
+  { locate, findings, shared }: Context,
 ): DenyRule {
   const { flags, letters } = denied(spec.flags ?? [], grammar);
   return {
     ref: { ...locate(at), effect: 'deny' },
     tool,
-    path: splitPath(spec.subcommand),
+    path: shared.path(spec.subcommand),
     // An empty list is no list: a deny rule that names nothing denies everything.
     everything: flags.length === 0 && spec.args_pattern === undefined,
     flags,

@@ -20,7 +20,7 @@ export function findDenial(
   let node: Word | undefined = root;
   const used = new Set<number>();
   const words = tokens.flatMap((token, index) => (token.startsWith('-') ? [] : [index]));
-  const stops = readers.some((reader) => !reader.interspersed);
+  const stops = readers.some((reader) => !reader.terms.interspersed);
   let values: ReadonlySet<number> | null = null;
   for (let depth = 0; node; depth++) {
     for (const written of node.deny) {
@@ -42,7 +42,7 @@ export function findDenial(
 function withAliases(rule: DenyRule, grammar: Grammar, readers: readonly AllowRule[]): DenyRule {
   if (rule.flags.length === 0) return rule;
   const names = readers.flatMap((reader) =>
-    reader.aliased.flatMap(({ name, short }) =>
+    reader.terms.aliased.flatMap(({ name, short }) =>
       short !== null && (deniedFlag(rule, grammar, name) || deniedFlag(rule, grammar, short))
         ? [name, short]
         : [],

@@ -96,7 +96,7 @@ function denyByRule(
   return deny(call, 'denied_by_rule', `a deny rule for '${path}' refuses ${what}`, offending, {
     rule: rule.ref,
     subcommand: rules[0]?.path ?? rule.path,
-    allowedFlags: [...new Set(rules.flatMap(({ flagNames }) => flagNames))],
+    allowedFlags: [...new Set(rules.flatMap(({ terms }) => terms.flagNames))],
     flag: offending?.startsWith('-') ? offending.replace(/=.*$/s, '') : null,
   });
 }
@@ -144,8 +144,8 @@ function tryRules(tool: ToolPolicy, call: Call, target: Word, globals: number, f
         subcommand: rule.path,
         argv: canonical(reader, call.argv, globals),
         rule: rule.ref,
-        readOnly: rule.readOnly,
-        stdin: rule.stdin,
+        readOnly: rule.terms.readOnly,
+        stdin: rule.terms.stdin,
       };
     if (!furthest || refusal.progress > furthest.refusal.progress) furthest = { refusal, rule };
   }
@@ -154,7 +154,7 @@ function tryRules(tool: ToolPolicy, call: Call, target: Word, globals: number, f
   return deny(call, refusal.reason, refusal.detail, refusal.offending, {
     rule: rule.ref,
     subcommand: rule.path,
-    allowedFlags: rule.flagNames,
+    allowedFlags: rule.terms.flagNames,
     flag: refusal.flag,
   });
 }

@@ -5,7 +5,7 @@
 import { hasHidden, show } from './text.ts';
 import { judge, type Verdict } from './constraint.ts';
 import type { Grammar } from './grammars/grammar.ts';
-import type { AllowRule, Flag } from './rule.ts';
+import type { AllowRule, Flag, Terms } from './rule.ts';
 import type { ReasonCode } from './types.ts';
 
 /** One flag as it will be written. */
@@ -28,6 +28,7 @@ export const progressOf = { positional: 2000, missing: 5000, required: 6000 } as
 /** Reads argv from `from` on as one rule does; what it found stands in its fields. */
 export class Reader {
   readonly rule: AllowRule;
+  readonly terms: Terms;
   readonly grammar: Grammar;
   readonly argv: readonly string[];
   readonly from: number;
@@ -35,20 +36,20 @@ export class Reader {
   readonly first: boolean;
   readonly flags: Written[] = [];
   readonly positionals: Positional[] = [];
-  /** The rule's flags that were given, each once. */
-  readonly seen: Flag[] = [];
-  /** Flags and positionals in the order given, for rules that must not be reordered. */
-  readonly order: string[] = [];
+  /** Flags and positionals in the order given, of a rule that must not be reordered. */
+  readonly order: string[] | null;
   /** Whether `--` was given. */
   ended = false;
   at: number;
 
   constructor(rule: AllowRule, grammar: Grammar, argv: readonly string[], from: number, first: boolean) {
     this.rule = rule;
+    this.terms = rule.terms;
     this.grammar = grammar;
     this.argv = argv;
     this.from = from;
     this.first = first;
+    this.order = keepsOrder(this.terms) ? [] : null;
     this.at = from;
   }
 
@@ -66,13 +67,13 @@ export class Reader {
   }
 
   token(token: string): Refusal | null {
-    const positionalsOnly = this.ended || (!this.rule.interspersed && this.positionals.length > 0);
+    const positionalsOnly = this.ended || (!this.terms.interspersed && this.positionals.length > 0);
     if (positionalsOnly || !token.startsWith('-') || token === '-') return this.positional(token);
     if (token === '--') {
-      if (this.rule.endOfOptions === null)
+      if (this.terms.endOfOptions === null)
         return this.refuse('end_of_options_not_allowed', `'--' is not allowed for ${this.command()}`, token);
       this.ended = true;
-      this.order.push(token);
+      this.order?.push(token);
       return null;
     }
     if (this.grammar.options === 'single-dash' || token.startsWith('--')) return this.long(token);
@@ -95,7 +96,7 @@ export class Reader {
     if (this.grammar.plusOptions && token.startsWith('+'))
       return this.refuse('plus_option_not_allowed', `'${show(token)}' is read as an option`, token);
     this.positionals.push({ text: token, index: this.at, afterEnd: this.ended });
-    this.order.push(token);
+    this.order?.push(token);
     return null;
   }
 
@@ -103,31 +104,31 @@ export class Reader {
     const equals = token.indexOf('=');
     const name = equals < 0 ? token : token.slice(0, equals);
     const attached = equals < 0 ? null : token.slice(equals + 1);
-    const flag = this.rule.flags.get(name);
+    const flag = this.terms.flags.get(name);
     if (flag) return this.known(flag, name, attached);
-    return this.rule.anyFlags ? this.verbatim(token) : this.unknown(name);
+    return this.terms.anyFlags ? this.verbatim(token) : this.unknown(name);
   }
 
   /** `-abc`, `-xVALUE` and, where a rule lists it, `-name` whole. */
   cluster(token: string): Refusal | null {
     const equals = token.indexOf('=');
     const name = equals < 0 ? token : token.slice(0, equals);
-    const whole = name.length > 2 ? this.rule.flags.get(name) : undefined;
+    const whole = name.length > 2 ? this.terms.flags.get(name) : undefined;
     if (whole)
       return equals < 0
         ? this.known(whole, name, null)
         : (this.repeated(whole, name) ?? this.ambiguous(name, token));
     if (token.length === 2) {
-      const flag = this.rule.flags.get(token);
+      const flag = this.terms.flags.get(token);
       if (flag) return this.known(flag, token, null);
-      return this.rule.anyFlags ? this.verbatim(token) : this.unknown(token);
+      return this.terms.anyFlags ? this.verbatim(token) : this.unknown(token);
     }
     const letters = Array.from(token.slice(1));
     for (const [index, letter] of letters.entries()) {
       const short = `-${letter}`;
       const rest = letters.slice(index + 1).join('');
-      const flag = this.rule.flags.get(short);
-      if (!flag && !this.rule.anyFlags) return this.unknown(short);
+      const flag = this.terms.flags.get(short);
+      if (!flag && !this.terms.anyFlags) return this.unknown(short);
       const refusal =
         (flag && this.repeated(flag, short)) ?? (rest.startsWith('=') ? this.ambiguous(short, token) : null);
       if (refusal) return refusal;
@@ -174,13 +175,17 @@ export class Reader {
     const refusal = value === null ? null : this.value(flag, name, value);
     if (refusal) return refusal;
     if (value !== null && attached === null) this.at++;
-    if (!this.seen.includes(flag)) this.seen.push(flag);
     return this.write(flag, name, value);
   }
 
   repeated(flag: Flag, name: string): Refusal | null {
-    if (flag.repeat || !this.seen.includes(flag)) return null;
+    if (flag.repeat || !this.has(flag)) return null;
     return this.refuse('flag_repeated', `flag '${name}' may be given only once`, name, name);
+  }
+
+  /** Whether the flag was given, under any of its names. */
+  has(flag: Flag): boolean {
+    return this.flags.some((written) => written.flag === flag);
   }
 
   value(flag: Flag, name: string, value: string): Refusal | null {
@@ -226,7 +231,7 @@ export class Reader {
         name,
       );
     this.flags.push({ flag, words });
-    this.order.push(...words);
+    this.order?.push(...words);
     return null;
   }
 
@@ -241,7 +246,7 @@ export class Reader {
         token,
       );
     this.flags.push({ flag: null, words: [token] });
-    this.order.push(token);
+    this.order?.push(token);
     return null;
   }
 
@@ -288,7 +293,7 @@ export function canonical(reader: Reader, argv: readonly string[], globals: numb
   const written = argv.slice(0, globals);
   written.push(...rule.path);
   // What is not known to be a flag's value must stay where it is.
-  if (keepsOrder(rule)) {
+  if (reader.order !== null) {
     written.push(...reader.order);
     return written;
   }
@@ -304,6 +309,6 @@ export function canonical(reader: Reader, argv: readonly string[], globals: numb
   return written;
 }
 
-function keepsOrder(rule: AllowRule): boolean {
-  return rule.anyFlags || !rule.interspersed;
+function keepsOrder(terms: Terms): boolean {
+  return terms.anyFlags || !terms.interspersed;
 }

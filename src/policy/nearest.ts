@@ -62,11 +62,15 @@ function* otherPaths(denied: Denied, root: Word): Generator<readonly string[]> {
 
 /** Paths with allow rules, words joined by spaces, in the order of the tree. */
 export function allowedPaths(root: Word, limit = Infinity): string[] {
-  const found: string[] = [];
+  return allowedWords(root, limit).map(({ allow }) => allow[0]?.path.join(' ') ?? '');
+}
+
+/** Words with allow rules, in the order of the tree. */
+export function allowedWords(root: Word, limit = Infinity): Word[] {
+  const found: Word[] = [];
   const visit = (word: Word): void => {
     if (found.length >= limit) return;
-    const rule = word.allow[0];
-    if (rule) found.push(rule.path.join(' '));
+    if (word.allow.length > 0) found.push(word);
     for (const next of word.next.values()) visit(next);
   };
   visit(root);

@@ -1,16 +1,16 @@
 /** The positionals that one rule read: each in its slot, none too few; then what the rule requires. */
 import { judge } from './constraint.ts';
 import { progressOf, type Positional, type Reader, type Refusal } from './grammar.ts';
-import type { AllowRule, Slot, Word } from './rule.ts';
+import type { AllowRule, Slot, Terms, Word } from './rule.ts';
 import { hasHidden, show } from './text.ts';
 import type { ReasonCode } from './types.ts';
 
 /** Why what was read does not fit, or null. `target`: the word that the rule stands on. */
 export function refusePositionals(target: Word, reader: Reader): Refusal | null {
-  const { rule, positionals } = reader;
-  const own = rule.endOfOptions !== null && rule.endOfOptions !== true ? rule.endOfOptions : null;
+  const { rule, terms, positionals } = reader;
+  const own = terms.endOfOptions !== null && terms.endOfOptions !== true ? terms.endOfOptions : null;
   const listed = own ? positionals.filter((positional) => !positional.afterEnd).length : positionals.length;
-  const slots = assign(rule, listed);
+  const slots = assign(terms, listed);
   let place = 0;
   for (let index = 0; index < positionals.length; index++) {
     const positional = positionals[index];
@@ -23,16 +23,16 @@ export function refusePositionals(target: Word, reader: Reader): Refusal | null 
 }
 
 /** Which slot each of `count` positionals has: optional ones are filled from the left as far as there are enough. */
-function assign(rule: AllowRule, count: number): readonly (Slot | undefined)[] {
-  if (rule.fewestArgs === rule.args.length && rule.args.length >= count) return rule.args;
-  let spare = Math.max(0, count - rule.fewestArgs);
+function assign(terms: Terms, count: number): readonly (Slot | undefined)[] {
+  if (terms.fewestArgs === terms.args.length && terms.args.length >= count) return terms.args;
+  let spare = Math.max(0, count - terms.fewestArgs);
   const slots: (Slot | undefined)[] = [];
-  for (const arg of rule.args) {
+  for (const arg of terms.args) {
     if (arg.optional && spare === 0) continue;
     if (arg.optional) spare--;
     slots.push(arg);
   }
-  const rest = rule.rest ? { constraint: rule.rest, optional: true } : undefined;
+  const rest = terms.rest ? { constraint: terms.rest, optional: true } : undefined;
   while (slots.length < count) slots.push(rest);
   return slots;
 }
@@ -63,7 +63,7 @@ function refusePositional(
       `'${show(text)}' would be read as an option by '${rule.tool}'`,
       text,
     );
-  if (!slot && rule.anyArgs && text !== '-') return null;
+  if (!slot && rule.terms.anyArgs && text !== '-') return null;
   if (!slot)
     return refuse(
       progress,
@@ -97,7 +97,7 @@ function refuseSwallowed({ rule, grammar, positionals, flags }: Reader): Refusal
 }
 
 function refuseMissing(rule: AllowRule, count: number): Refusal | null {
-  const { fewestArgs } = rule;
+  const { fewestArgs } = rule.terms;
   if (count >= fewestArgs) return null;
   return refuse(
     progressOf.missing,
@@ -107,9 +107,10 @@ function refuseMissing(rule: AllowRule, count: number): Refusal | null {
   );
 }
 
-function refuseRequired({ rule, seen }: Reader): Refusal | null {
-  for (const flag of rule.required)
-    if (!seen.includes(flag))
+function refuseRequired(reader: Reader): Refusal | null {
+  const { rule, terms } = reader;
+  for (const flag of terms.required)
+    if (!reader.has(flag))
       return {
         ...refuse(
           progressOf.required,

@@ -22,10 +22,11 @@ export type Flag = {
 
 export type Slot = { readonly constraint: Constraint; readonly optional: boolean };
 
-export type AllowRule = {
-  readonly ref: RuleRef;
-  readonly tool: string;
-  readonly path: readonly string[];
+/**
+ * What a rule says of the words after its subcommand. Rules that say the same have one between them: a decision then
+ * reads memory that the processor has at hand, however many rules there are.
+ */
+export type Terms = {
   readonly anyFlags: boolean;
   /** By every name (long and short). */
   readonly flags: ReadonlyMap<string, Flag>;
@@ -44,6 +45,13 @@ export type AllowRule = {
   readonly interspersed: boolean;
   readonly readOnly: boolean;
   readonly stdin: boolean;
+};
+
+export type AllowRule = {
+  readonly ref: RuleRef;
+  readonly tool: string;
+  readonly path: readonly string[];
+  readonly terms: Terms;
 };
 
 export type DenyRule = {

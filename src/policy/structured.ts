@@ -1,7 +1,7 @@
 /** Policy as MCP tools: what is registered, and how a structured call becomes argv. */
 import type { Findings } from './constraint.ts';
-import { allowedPaths } from './nearest.ts';
-import type { AllowRule, Flag, Policy, Slot, ToolPolicy, Word } from './rule.ts';
+import { allowedPaths, allowedWords } from './nearest.ts';
+import type { AllowRule, Flag, Policy, Slot, Word } from './rule.ts';
 import { show } from './text.ts';
 import type { Call, Denied } from './types.ts';
 
@@ -32,10 +32,21 @@ export function toolName(tool: string, subcommand: readonly string[]): string {
 /** One per allowed subcommand, sorted by name. */
 export function describeTools(policy: Policy): readonly DescribedTool[] {
   return [...policy.tools.values()]
-    .flatMap((tool) =>
-      allowedPaths(tool.root).map((path) => describe(tool, path === '' ? [] : path.split(' '))),
-    )
+    .flatMap((tool) => allowedWords(tool.root).map(({ allow }) => describe(tool.name, allow)))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The names of `describeTools`. */
+export function toolNames(policy: Policy): ReadonlySet<string> {
+  const tools = [...policy.tools.values()];
+  return new Set(
+    tools.flatMap(({ name, root }) => allowedWords(root).map((word) => toolName(name, pathOf(word.allow)))),
+  );
+}
+
+/** Where rules of one subcommand stand: the words after the tool. */
+function pathOf(rules: readonly AllowRule[]): readonly string[] {
+  return rules[0]?.path ?? [];
 }
 
 /** Subcommand paths with an allow rule (`''` for the bare tool), for discovery. */
@@ -48,8 +59,8 @@ export function allowedSubcommands(policy: Policy, tool: string): readonly strin
 export function checkNames(policy: Policy, findings: Findings): void {
   const taken = new Map<string, string>();
   for (const tool of policy.tools.values())
-    for (const path of allowedPaths(tool.root)) {
-      const words = path === '' ? [] : path.split(' ');
+    for (const { allow } of allowedWords(tool.root)) {
+      const words = pathOf(allow);
       const name = toolName(tool.name, words);
       const command = [tool.name, ...words].join(' ');
       const at = ['tools', tool.name, 'allow'];
@@ -83,13 +94,12 @@ function rulesAt(
   return word ? { word, rules: word.allow } : null;
 }
 
-function describe(tool: ToolPolicy, path: readonly string[]): DescribedTool {
-  const word = rulesAt({ tools: new Map([[tool.name, tool]]) }, tool.name, path)?.word;
-  const rules = word?.allow ?? [];
-  const command = [tool.name, ...path].join(' ');
+function describe(tool: string, rules: readonly AllowRule[]): DescribedTool {
+  const path = pathOf(rules);
+  const command = [tool, ...path].join(' ');
   return {
-    name: toolName(tool.name, path),
-    tool: tool.name,
+    name: toolName(tool, path),
+    tool,
     subcommand: path,
     description: `Runs \`${command}\` on the host with the arguments that its policy allows. Other arguments are refused with a reason; \`wraptool_request_capability\` asks for more.`,
     inputSchema: {
@@ -97,29 +107,26 @@ function describe(tool: ToolPolicy, path: readonly string[]): DescribedTool {
       properties: {
         flags: flagsSchema(rules),
         args: argsSchema(rules),
-        ...(rules.some((rule) => rule.stdin)
+        ...(rules.some(({ terms }) => terms.stdin)
           ? { stdin: { type: 'string', description: 'text for standard input' } }
           : {}),
       },
       additionalProperties: false,
     },
     // Only if whatever rule may apply changes nothing.
-    readOnly: rules.length > 0 && rules.every((rule) => rule.readOnly),
+    readOnly: rules.length > 0 && rules.every(({ terms }) => terms.readOnly),
   };
 }
 
 /** Unlisted flags pass the schema on purpose: their refusal is the structured denial. */
 function flagsSchema(rules: readonly AllowRule[]): Record<string, unknown> {
   const flags = new Map<string, Flag>();
-  for (const rule of rules)
-    for (const flag of rule.flags.values()) if (!flags.has(flag.name)) flags.set(flag.name, flag);
-  const properties: Record<string, unknown> = {};
-  for (const [name, flag] of flags)
-    Object.defineProperty(properties, name, { value: flagSchema(flag), enumerable: true });
+  for (const { terms } of rules)
+    for (const flag of terms.flags.values()) if (!flags.has(flag.name)) flags.set(flag.name, flag);
   return {
     type: 'object',
     description: 'flag name to true, its value, or a list of values where it may repeat',
-    properties,
+    properties: Object.fromEntries([...flags].map(([name, flag]) => [name, flagSchema(flag)])),
     additionalProperties: {
       anyOf: [{ const: true }, { type: 'string' }, { type: 'array', items: { type: 'string' } }],
     },
@@ -163,14 +170,14 @@ function constraintText({ constraint, optional }: Slot): string {
 }
 
 function argsSchema(rules: readonly AllowRule[]): Record<string, unknown> {
-  const forms = rules.map((rule) => {
-    const listed = rule.args.map((slot, index) => `${index + 1}. ${constraintText(slot) || 'any text'}`);
-    if (rule.anyArgs) listed.push('any');
-    if (rule.rest)
+  const forms = rules.map(({ terms }) => {
+    const listed = terms.args.map((slot, index) => `${index + 1}. ${constraintText(slot) || 'any text'}`);
+    if (terms.anyArgs) listed.push('any');
+    if (terms.rest)
       listed.push(
-        `then any number: ${constraintText({ constraint: rule.rest, optional: false }) || 'any text'}`,
+        `then any number: ${constraintText({ constraint: terms.rest, optional: false }) || 'any text'}`,
       );
-    const end = rule.endOfOptions;
+    const end = terms.endOfOptions;
     if (end !== null)
       listed.push(
         end === true
@@ -267,7 +274,7 @@ export function toArgv(
   // Alone it is refused for the missing value; before an argument it would take that for its value.
   if (valueless !== undefined) return [...subcommand, valueless];
   const words = Object.entries(flags).flatMap(([name, value]) => {
-    const flag = rules.map((rule) => rule.flags.get(name)).find((found) => found !== undefined);
+    const flag = rules.map(({ terms }) => terms.flags.get(name)).find((found) => found !== undefined);
     const values = Array.isArray(value) ? (value as readonly string[]) : [value as true | string];
     return values.flatMap((each) =>
       each === true ? [bareFlag(name, rules, single)] : writeFlag(name, each, flag, single),
@@ -281,14 +288,14 @@ export function toArgv(
 }
 
 function needsValue(rules: readonly AllowRule[], name: string): boolean {
-  const known = rules.flatMap((rule) => rule.flags.get(name) ?? []);
+  const known = rules.flatMap(({ terms }) => terms.flags.get(name) ?? []);
   return known.length > 0 && known.every((flag) => flag.value === 'required');
 }
 
 /** One name is one flag: what would be read as a cluster is written so that it is refused. */
 function bareFlag(name: string, rules: readonly AllowRule[], single: boolean): string {
   const cluster = !single && name.length > 2 && !name.startsWith('--');
-  return cluster && !rules.some((rule) => rule.anyFlags || rule.flags.has(name)) ? `${name}=` : name;
+  return cluster && !rules.some(({ terms }) => terms.anyFlags || terms.flags.has(name)) ? `${name}=` : name;
 }
 
 function writeFlag(name: string, value: string, flag: Flag | undefined, single: boolean): string[] {
@@ -306,7 +313,7 @@ function writeArgs(
   hasFlags: boolean,
 ): string[] {
   const written: string[] = [];
-  const keepsOrder = rules.length > 0 && rules.every((rule) => !rule.interspersed);
+  const keepsOrder = rules.length > 0 && rules.every(({ terms }) => !terms.interspersed);
   let ended = false;
   let positionals = 0;
   for (const arg of args) {

@@ -105,7 +105,7 @@ class Reading {
   }
 
   #known(name: string): Flag | undefined {
-    return this.#rules.map((rule) => rule.flags.get(name)).find((flag) => flag !== undefined);
+    return this.#rules.map(({ terms }) => terms.flags.get(name)).find((flag) => flag !== undefined);
   }
 
   /** Whether the CLI, as far as it is known, reads the next word as this flag's value. */

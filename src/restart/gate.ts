@@ -85,7 +85,11 @@ export function actionIdOf(mode: string): string {
 function capability({ mode }: RestartRequest, { role, actor }: Principal): Failure {
   const action = actionOf(actionIdOf(mode));
   if (mayDo(role, action) && !action.dual_control && !action.break_glass) return null;
-  return { code: 'unauthorized', detail: `${actor} may not do ${action.id}` };
+  const detail =
+    actor === 'unknown'
+      ? `the supervisor is not told who asks, which needs Linux and the package koffi: nobody may do ${action.id}`
+      : `${actor} may not do ${action.id}`;
+  return { code: 'unauthorized', detail };
 }
 
 /** What has to be typed; it is good for this one namespace and mode. */

@@ -29,20 +29,33 @@ export type HealthFacts = {
   readonly proof: Proof | null;
   /** Live markers of the namespace. */
   readonly markers: readonly Marker[];
+  /** A restart is under way. */
+  readonly quiescing?: boolean;
   /** A bare gateway has no runtime to be proven from. */
   readonly exempt?: boolean;
 };
 
-export function health({ namespace, down, proof, markers, exempt = false }: HealthFacts): Health {
+export function health({
+  namespace,
+  down,
+  proof,
+  markers,
+  exempt = false,
+  quiescing = false,
+}: HealthFacts): Health {
   const contaminated = markers.map(({ at, reason }) => `contaminated at ${at}: ${reason}`);
-  const reasons = [...(down === null ? [] : [down]), ...contaminated, ...unproven(proof)];
+  const held = quiescing
+    ? ['quiescing: a restart is under way, and nothing new that changes something runs']
+    : [];
+  const reasons = [...(down === null ? [] : [down]), ...contaminated, ...unproven(proof), ...held];
   const status = statusOf(down, proof, contaminated.length > 0);
   return {
     namespace,
     status,
     probe_source: proof?.source ?? null,
     clean_claim_allowed: status === 'clean',
-    mutations_allowed: status === 'clean' || (exempt && down === null && contaminated.length === 0),
+    mutations_allowed:
+      !quiescing && (status === 'clean' || (exempt && down === null && contaminated.length === 0)),
     reasons,
   };
 }

@@ -81,6 +81,8 @@ export type Answer = Assessment & {
   readonly process_kill_executed: false;
   /** What has to happen next, and by whom. */
   readonly next_action: string;
+  /** Where it was asked for too often: whole seconds after which there is room. */
+  readonly retry_after_seconds?: number;
   readonly preview: Preview;
 };
 
@@ -97,6 +99,19 @@ export function answer(request: RestartRequest, facts: GateFacts): Answer {
     process_kill_executed: false,
     next_action: nextAction(assessment.reason_code, request),
     preview: preview(request, facts),
+  };
+}
+
+/** The answer to what passed every gate, but is asked for too often. */
+export function rateLimited(passed: Answer, retryAfterMs: number): Answer {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return {
+    ...passed,
+    allowed: false,
+    reason_code: 'restart_rate_limited',
+    detail: `"${passed.namespace}" is restarted too often, and as many as may wait do: there is room in ${seconds} s`,
+    next_action: `ask again in ${seconds} s`,
+    retry_after_seconds: seconds,
   };
 }
 
@@ -119,6 +134,8 @@ function nextAction(code: ReasonCode, { mode, namespace }: RestartRequest): stri
       return `find out what happened, then: wraptool restart reconcile ${namespace.split('/')[0] ?? namespace} --note TEXT`;
     case 'restart_hook_not_configured':
       return 'the operator sets WRAPTOOL_RESTART_HOOK for the supervisor';
+    case 'restart_rate_limited':
+      return 'ask again later';
     case 'host_action_required':
       return 'the supervisor acts; the health that follows tells how it went';
   }

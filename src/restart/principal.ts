@@ -17,3 +17,13 @@ export function principalOfPeer(peer: number | null, owner: number): Principal {
 export function principalOfLogin(login: Role | null): Principal {
   return login === null ? { actor: 'web:unknown', role: null } : { actor: `web:${login}`, role: login };
 }
+
+/**
+ * Of a request that a process passes on for a login of its page. `login` is what that process says: it can take from what
+ * the process itself may do, never add to it.
+ */
+export function principalOfPassedOn(peer: Principal, login: unknown): Principal {
+  const role = login === 'operator' || login === 'viewer' ? login : null;
+  const { actor } = principalOfLogin(role);
+  return { actor: `${peer.actor} ${actor}`, role: role === 'operator' ? peer.role : peer.role && role };
+}

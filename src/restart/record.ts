@@ -1,5 +1,5 @@
 /** What is kept of a namespace over reboots: that it was there, and each time that its gateway was ended by hand. */
-import { z } from 'zod';
+import { z } from '../zod.ts';
 import type { Marker, Namespace } from './types.ts';
 
 export type NamespaceRecord = Namespace & {

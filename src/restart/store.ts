@@ -3,7 +3,8 @@
  * for each, replaced whole, so that they outlive the session, its supervisor and the machine's next start.
  */
 import { randomBytes } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { assertOperatorsOwn } from '../config/location.ts';
 import { updateFile } from '../edit/file.ts';
@@ -34,27 +35,67 @@ function fileOf(env: Env, name: string): string {
   return path.join(folderOf(env), `${name.replace('/', '__')}${ending}`);
 }
 
-/** All that are recorded, by name. Errors: unsafe_location where others could write there; state_damaged. */
-export async function readNamespaces(env: Env): Promise<NamespaceRecord[]> {
+/** A record, or what stands in for one that can't be read: a marker that counts until somebody has looked. */
+export type Found =
+  | { readonly name: string; readonly record: NamespaceRecord }
+  | { readonly name: string; readonly damaged: Marker };
+
+/** All that are recorded, by name. Error: unsafe_location where others could write there. */
+export async function findNamespaces(env: Env): Promise<Found[]> {
   const folder = folderOf(env);
   await assertOperatorsOwn(folder, 'state');
   const names = (await filesIn(folder))
     .filter((file) => file.endsWith(ending) && !file.startsWith('.'))
     .sort();
-  return Promise.all(
-    names.map(async (file) => read(path.join(folder, file), await readFile(path.join(folder, file)))),
-  );
+  const found = await Promise.all(names.map((file) => findIn(path.join(folder, file))));
+  return found.filter((one) => one !== null);
 }
 
-/** One namespace's record; null where it is not recorded. Errors: as readNamespaces. */
-export async function readNamespace(env: Env, name: string): Promise<NamespaceRecord | null> {
+/** Live markers of one namespace; one that can't be read has one. Error: unsafe_location. */
+export async function markersOf(env: Env, name: string): Promise<Marker[]> {
   const file = fileOf(env, name);
   await assertOperatorsOwn(folderOf(env), 'state');
+  const found = await findIn(file);
+  if (found === null) return [];
+  return 'damaged' in found
+    ? [found.damaged]
+    : found.record.markers.filter(({ cleared }) => cleared === null);
+}
+
+/** Null where there is no file. */
+async function findIn(file: string): Promise<Found | null> {
+  const name = path.basename(file, ending).replace('__', '/');
   try {
-    return read(file, await readFile(file));
+    const bytes = await bytesOf(file);
+    return bytes === null ? null : { name, record: read(file, bytes) };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (!(error instanceof WraptoolError) || error.code !== 'state_damaged') throw error;
+    const at = new Date(0).toISOString();
+    const detail = `${error.message}: ${error.hint ?? ''}`;
+    return {
+      name,
+      damaged: { id: '', namespace: name, at, reason: 'record_damaged', detail, cleared: null },
+    };
+  }
+}
+
+const largest = 4 * 1024 * 1024;
+
+/** Null where there is no file. What is none, or too large for one, is damaged: it is neither waited for nor taken in. */
+async function bytesOf(file: string): Promise<Buffer | null> {
+  let handle;
+  try {
+    handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await handle.stat();
+    if (!stats.isFile() || stats.size > largest) throw damaged(file);
+    return await handle.readFile();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    if (['ELOOP', 'ENXIO', 'ENODEV', 'EISDIR'].includes(code)) throw damaged(file);
     throw error;
+  } finally {
+    await handle?.close();
   }
 }
 
@@ -71,7 +112,11 @@ async function filesIn(folder: string): Promise<string[]> {
 function read(file: string, bytes: Buffer): NamespaceRecord {
   const record = parseNamespaceRecord(bytes.toString('utf8'));
   if (record !== null && path.basename(file) === `${record.name.replace('/', '__')}${ending}`) return record;
-  throw new WraptoolError('state_damaged', `"${file}" is not the record of a namespace`, {
+  throw damaged(file);
+}
+
+function damaged(file: string): WraptoolError {
+  return new WraptoolError('state_damaged', `"${file}" is not the record of a namespace`, {
     hint: 'look at the file; if it is of no use, move it away: its markers are then lost',
   });
 }
@@ -89,14 +134,23 @@ async function change(
   });
 }
 
-/** Records a namespace, so that it is known when nothing of it is live; one that is recorded stays as it is. */
+/**
+ * Records a namespace, so that it is known when nothing of it is live; of one that is recorded only its kind is what it is
+ * now.
+ */
 export async function recordNamespace(env: Env, { name, kind }: Namespace, now: Date): Promise<void> {
-  await change(env, name, (old) => (old === null ? fresh({ name, kind }, now) : null));
+  await change(env, name, (old) => {
+    if (old === null) return fresh({ name, kind }, now);
+    return old.kind === kind ? null : { ...old, kind };
+  });
 }
 
 function fresh({ name, kind }: Namespace, now: Date): NamespaceRecord {
   return { version: 1, name, kind, since: now.toISOString(), markers: [] };
 }
+
+/** More say nothing new: the last one counts, and the log has all. */
+const mostMarkers = 200;
 
 /** Sets a marker on a namespace, recording that one if need be. */
 export async function setMarker(
@@ -110,7 +164,7 @@ export async function setMarker(
   const marker: Marker = { id, namespace: name, at: now.toISOString(), ...what, cleared: null };
   await change(env, name, (old) => {
     const record = old ?? fresh(namespace, now);
-    return { ...record, markers: [...record.markers, marker] };
+    return { ...record, markers: [...record.markers, marker].slice(-mostMarkers) };
   });
   return marker;
 }

@@ -37,6 +37,8 @@ export type ReasonCode =
   | 'operator_authorization_missing'
   | 'contaminated_runtime'
   | 'restart_hook_not_configured'
+  /** No gate's: it may be done, but not so often. */
+  | 'restart_rate_limited'
   | 'host_action_required';
 
 export type Gate =

@@ -21,7 +21,8 @@ export class Orders {
     input.on('error', () => undefined);
     const lines = createInterface({ input: output });
     lines.on('line', (text) => {
-      const line = JSON.parse(text) as Line;
+      const line = parse(text);
+      if (line === null) return;
       if (typeof line['order'] === 'number') this.#answered(line['order'], line);
       else event(line);
     });
@@ -48,6 +49,17 @@ export class Orders {
     const error = line['error'] as { code: ErrorCode; message: string } | undefined;
     if (error === undefined) pending?.resolve(line);
     else pending?.reject(new WraptoolError(error.code, error.message));
+  }
+}
+
+/** Null for what is no answer: the half of a line that it was ended in, or what a library of its own printed. */
+function parse(text: string): Line | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Line) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
 }
 

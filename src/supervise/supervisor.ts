@@ -43,6 +43,8 @@ export type GatewayStart = {
   readonly main: string;
   /** Where it listens. */
   readonly socket: string;
+  /** Told of one that ended before it was given out: it has no other way to tell. */
+  readonly ended?: (pid: number, kind: EndKind, end: GatewayEnd) => Promise<void>;
 };
 
 /** Starts `wraptool serve --session NAME`; resolves when it listens. Rejects with gateway_failed and the end of its log. */
@@ -71,20 +73,25 @@ export async function startGateway(start: GatewayStart): Promise<Gateway> {
       child.once('error', () => resolve({ code: null, signal: null, cause: null }));
     });
     const memory = watchMemory(child.pid ?? 0, ended);
-    const config = await ready(child, first.promise, ended, start);
-    const ref = await processRef(child.pid ?? 0);
-    if (ref === null)
-      throw new WraptoolError('gateway_failed', 'the gateway ended right after it was ready', {
-        hint: `see ${start.logFile}`,
-      });
     let asked = false;
+    const judged = ended.then(async (end) => kindOf(end, { asked, memoryKills: await memory() }));
+    let config: string;
+    let ref: ProcessRef;
+    try {
+      config = await ready(child, first.promise, ended, start, () => (asked = true));
+      ref = await running(child, start);
+    } catch (error) {
+      const pid = child.pid;
+      if (pid !== undefined) await start.ended?.(pid, await judged, await ended);
+      throw error;
+    }
     const giveSlow = (order: Order): Promise<Line> => whileAlive(orders, orders.give(order));
     return {
       ref,
       config,
       socket: start.socket,
       ended,
-      judged: ended.then(async (end) => kindOf(end, { asked, memoryKills: await memory() })),
+      judged,
       give: (order) => inTime(orders.give(order)),
       giveSlow,
       leave: async () => {
@@ -149,12 +156,21 @@ function watchMemory(pid: number, ended: Promise<unknown>): () => Promise<number
   };
 }
 
-/** The hash of the config that it serves. */
+async function running(child: ChildProcess, start: GatewayStart): Promise<ProcessRef> {
+  const ref = await processRef(child.pid ?? 0);
+  if (ref !== null) return ref;
+  throw new WraptoolError('gateway_failed', 'the gateway ended right after it was ready', {
+    hint: `see ${start.logFile}`,
+  });
+}
+
+/** The hash of the config that it serves. `ending`: before it is ended by us. */
 async function ready(
   child: ChildProcess,
   said: Promise<string | WraptoolError>,
   ended: Promise<GatewayEnd>,
   start: GatewayStart,
+  ending: () => void,
 ): Promise<string> {
   const timer = new AbortController();
   const late = new Promise<'late'>((resolve) => {
@@ -164,6 +180,8 @@ async function ready(
   const first = await Promise.race([said.then((verdict) => ({ verdict })), late, ended]);
   timer.abort();
   if (first !== 'late' && 'verdict' in first && typeof first.verdict === 'string') return first.verdict;
+  // One that has ended is not asked to.
+  if (first === 'late' || 'verdict' in first) ending();
   child.kill('SIGKILL');
   if (first !== 'late' && 'verdict' in first) throw first.verdict;
   const how =

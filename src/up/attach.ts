@@ -1,6 +1,7 @@
 /** Care of the operator's terminal while a harness owns it. Output of the harness is passed on and never looked at. */
 import { spawnSync } from 'node:child_process';
 import { isatty, type WriteStream } from 'node:tty';
+import { findProgram } from '../confine/program.ts';
 
 export type TerminalSize = { readonly rows: number; readonly columns: number };
 
@@ -66,15 +67,20 @@ function takeSignal(name: NodeJS.Signals, listener: () => void): () => void {
   };
 }
 
-/** `stty -g`: the one portable form in which all modes can be kept. */
+/** `stty -g`: the one portable form in which all modes can be kept. The system's: PATH may name a folder of the workspace. */
 function terminalModes(): string | null {
-  const found = spawnSync('stty', ['-g'], { stdio: ['inherit', 'pipe', 'ignore'], encoding: 'utf8' });
+  const stty = findProgram('stty');
+  if (stty === null) return null;
+  const found = spawnSync(stty, ['-g'], { stdio: ['inherit', 'pipe', 'ignore'], encoding: 'utf8', env: {} });
   return found.status === 0 ? found.stdout.trim() : null;
 }
 
 function restoreModes(modes: string): void {
   // A closed terminal has no modes to restore; in the background stty would be stopped and wait for ever.
-  spawnSync('stty', [modes], {
+  const stty = findProgram('stty');
+  if (stty === null) return;
+  spawnSync(stty, [modes], {
+    env: {},
     stdio: ['inherit', 'ignore', 'ignore'],
     timeout: 1000,
     killSignal: 'SIGKILL',

@@ -18,10 +18,18 @@ export class Audit {
   /** On the disk when it resolves. Error: log_unavailable. */
   async record(event: AuditEvent): Promise<void> {
     this.#log ??= openLog(this.#dir, { session: this.#session });
+    const opening = this.#log;
     try {
-      (await this.#log).append(event);
+      (await opening).append(event);
     } catch (error) {
-      this.#log = null;
+      // The next event begins another file.
+      if (this.#log === opening) {
+        this.#log = null;
+        await opening.then(
+          (log) => log.close(),
+          () => undefined,
+        );
+      }
       throw error;
     }
   }

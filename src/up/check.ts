@@ -3,13 +3,14 @@
  * host, no key and no network, until it lists the gateway's tools with the session's token, whatever it says itself.
  */
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, writeFile, type FileHandle } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WraptoolError } from '../errors.ts';
 import type { DescriptorData } from '../harness/schema.ts';
 import { sessionsDir } from '../paths.ts';
+import { removeTree } from './remove-tree.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -44,7 +45,7 @@ export async function checkClient(options: CheckOptions): Promise<Checked> {
   try {
     return await inside(dir, options);
   } finally {
-    await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+    await removeTree(dir);
   }
 }
 

@@ -7,10 +7,11 @@ import { loadConfig, parseConfig } from '../config/load.ts';
 import type { Config } from '../config/types.ts';
 import { findProgram } from '../confine/program.ts';
 import { WraptoolError } from '../errors.ts';
-import { cacheDir, sessionsDir, stateDir } from '../paths.ts';
+import { cacheDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
 import { loadCredentials } from '../supervise/credentials.ts';
 import { createRuntime } from './runtime/create.ts';
 import { runtimeNames, type RuntimeName } from './runtime/runtime.ts';
+import { resolveWorkspace } from './workspace.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -27,13 +28,17 @@ export type Requirement = {
 
 type About = { readonly name: string; readonly needed_for: string };
 
-/** Looks at everything; nothing is made. */
-export async function examine(env: Env, options: { config?: string | undefined }): Promise<Requirement[]> {
+/** Looks at everything; nothing is made. `cwd`: where it is asked, which may be an agent's workspace. */
+export async function examine(
+  env: Env,
+  options: { config?: string | undefined; cwd: string },
+): Promise<Requirement[]> {
   const config = await configuration(env, options.config);
   const { up } = config.config;
+  const workspace = await workspaceAt(env, options.cwd);
   const [folders, runtimes, others] = await Promise.all([
     ownFolders(env),
-    Promise.all(runtimeNames.map((name) => runtime(name, up.base_image))),
+    Promise.all(runtimeNames.map((name) => runtime(name, up.base_image, workspace))),
     Promise.all([
       network(up.network),
       program({ name: 'git', needed_for: 'host git, and git in bubblewrap' }, 'git', '--version'),
@@ -94,9 +99,24 @@ async function ownFolders(env: Env): Promise<Requirement> {
   }
 }
 
-async function runtime(name: RuntimeName, baseImage: string): Promise<Requirement> {
+/** What a session that is started here would work in; undefined where none could. */
+async function workspaceAt(env: Env, cwd: string): Promise<string | undefined> {
+  try {
+    const home = homeDir(env);
+    return (await resolveWorkspace({ flag: undefined, cwd, home, stateDirs: [] })).path;
+  } catch (error) {
+    if (error instanceof WraptoolError && error.code === 'workspace_refused') return undefined;
+    throw error;
+  }
+}
+
+async function runtime(
+  name: RuntimeName,
+  baseImage: string,
+  workspace: string | undefined,
+): Promise<Requirement> {
   const about = { name, needed_for: `--runtime ${name}` };
-  const found = await createRuntime(name).available({ baseImage });
+  const found = await createRuntime(name).available({ baseImage, workspace });
   return found.ok ? fine(about, found.version) : warned(about, found.reason, found.hint);
 }
 

@@ -49,8 +49,10 @@ export async function attend(running: Running, ending: Ending): Promise<number> 
   });
   const first = await Promise.race([running.exit, asked]);
   if (first !== 'asked') return first;
-  await running.kill('SIGTERM');
+  // What passes the signal on may hang: it is waited for no longer than the end.
+  const ended = running.kill('SIGTERM').then(() => running.exit);
+  ended.catch(() => undefined);
   const grace = new Promise<void>((resolve) => setTimeout(resolve, 2000).unref());
-  await Promise.race([running.exit, grace]);
+  await Promise.race([ended, grace]);
   return ending.code ?? 1;
 }

@@ -6,13 +6,25 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import type { Proof } from '../restart/health.ts';
-import { setMarker } from '../restart/store.ts';
-import type { Mode } from '../restart/types.ts';
+import type { Marker, Mode } from '../restart/types.ts';
 import { takeAddress } from '../supervise/address.ts';
 import { endLine, signalOf, type EndKind, type GatewayEnd } from '../supervise/end.ts';
 import { startGateway, type Gateway, type GatewayStart } from '../supervise/supervisor.ts';
 import type { Audit } from './audit.ts';
 import { Backoff } from './backoff.ts';
+import { configHash } from './config-hash.ts';
+import { Contaminations } from './contaminations.ts';
+import {
+  asFailure,
+  attempt,
+  attemptProof,
+  ended,
+  endedFirst,
+  expectedOf,
+  happens,
+  onlyGone,
+  type RestartResult,
+} from './outcomes.ts';
 import { probe } from './probe.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { recordEvent } from './session-events.ts';
@@ -28,14 +40,6 @@ export type GatewaysOptions = {
   readonly warn: (text: string) => void;
 };
 
-/** What came of a restart. `kept`: the gateway that was there goes on. `requested`: the host has it in hand. */
-export type RestartResult = {
-  readonly result: 'restarted' | 'reloaded' | 'kept' | 'failed' | 'requested';
-  /** Why not, as a code; null where it was done. */
-  readonly reason: string | null;
-  readonly detail: string | null;
-};
-
 export class Gateways {
   readonly #options: GatewaysOptions;
   /** Ends that are being told. */
@@ -45,17 +49,34 @@ export class Gateways {
   #current: Gateway | null = null;
   #count = 0;
   #turn: Promise<unknown> = Promise.resolve();
+  #first: Promise<void> | null = null;
+  /** Asked for, and not begun: by what it is. */
+  readonly #waiting = new Map<string, Promise<RestartResult>>();
   #inside: { readonly started: Started; readonly spec: LaunchSpec } | null = null;
   #closed = false;
+  readonly #contaminations: Contaminations;
 
   constructor(options: GatewaysOptions) {
     this.#options = options;
+    this.#contaminations = new Contaminations({
+      env: options.start.env,
+      namespace: { name: options.session.state.name, kind: 'session' },
+      audit: options.audit,
+      written: ({ id: marker, detail }) => this.#event('contamination', { marker, detail }),
+      fault: (error) => this.#fault(error),
+    });
     this.#backoff = new Backoff(() => this.#inTurn(() => this.#afterCrash()).catch(this.#fault));
   }
 
   /** The first one. Error: gateway_failed, and whatever keeps a gateway from starting. */
-  async start(): Promise<void> {
-    await this.#take(await this.#launch());
+  start(): Promise<void> {
+    this.#first = (async () => this.#take(await this.#launch()))();
+    return this.#first;
+  }
+
+  /** Markers of gateways of this session that could not be written; it is tried again. */
+  unwritten(): Promise<readonly Marker[]> {
+    return this.#contaminations.settle();
   }
 
   /** From here on it can be looked at from inside. */
@@ -71,15 +92,23 @@ export class Gateways {
   /** Takes what was seen from inside for the gateway that runs now. */
   async proven(proof: Proof): Promise<void> {
     const gateway = this.#present();
-    await this.#options.session.update({ proof });
+    // Where it can't be noted, `ps` knows less than the gateway.
+    await this.#options.session.update({ proof }).catch(this.#fault);
     await gateway.give({ do: 'prove', proven: proof.ok });
   }
 
-  /** One at a time, in the order in which they were asked for. Never rejects for what a gateway does. */
+  /**
+   * One at a time, in the order in which they were asked for; one that is asked for like another that has not begun is
+   * that other one. Never rejects for what a gateway does.
+   */
   restart(mode: Mode): Promise<RestartResult> {
-    return this.#inTurn(async () => {
-      const done = mode === 'reload' ? await this.#reload() : await this.#replace();
-      recordEvent(this.#options.session.dir, mode, done);
+    return this.#joined(mode, async () => {
+      if (this.#closed) return ended();
+      await this.#quiescing(true);
+      const done = await (mode === 'reload' ? this.#reload() : this.#replace()).finally(() =>
+        this.#quiescing(false),
+      );
+      this.#event(mode, done);
       await this.#prove();
       return done;
     });
@@ -87,11 +116,12 @@ export class Gateways {
 
   /** Starts one upstream server anew; the others and the gateway go on. */
   restartServer(server: string): Promise<RestartResult> {
-    return this.#inTurn(async () => {
+    return this.#joined(`restart/${server}`, async () => {
+      if (this.#closed) return ended();
       const done = await attempt('restarted', async () => {
         await this.#present().giveSlow({ do: 'restart_server', server });
       });
-      recordEvent(this.#options.session.dir, 'restart', { server, ...done });
+      this.#event('restart', { server, ...done });
       return done;
     });
   }
@@ -99,6 +129,8 @@ export class Gateways {
   async close(): Promise<void> {
     this.#closed = true;
     this.#backoff.stop();
+    // One that is starting is ended, too, when it is there.
+    await Promise.allSettled([this.#first]);
     await Promise.all([...this.#live].map((gateway) => gateway.stop()));
     // Their ends are on record before the session's folder goes.
     await Promise.all(this.#told);
@@ -112,11 +144,12 @@ export class Gateways {
     try {
       next = await this.#launch();
       await this.#take(next);
-    } catch (error) {
+    } catch (thrown) {
+      const error = asFailure(thrown);
       await next?.stop();
       const kept = this.#current !== null && this.#current === old;
       if (kept) await old?.give({ do: 'resume' }).catch(onlyGone);
-      if (!(error instanceof WraptoolError)) throw error;
+      if (error === null) throw thrown;
       const after = kept ? 'the old one goes on' : 'there is none';
       this.#options.warn(`the new gateway of "${this.#name}" did not start (${error.message}): ${after}`);
       return { result: kept ? 'kept' : 'failed', reason: error.code, detail: error.message };
@@ -153,16 +186,23 @@ export class Gateways {
     const { started, spec } = this.#inside;
     const proof = await attemptProof(async () => probe(started, spec, await expectedOf(gateway)));
     if (this.#current !== gateway) return;
-    recordEvent(this.#options.session.dir, 'probe', proof);
+    this.#event('probe', proof);
     await this.proven(proof).catch(onlyGone);
   }
 
+  /** Error: gateway_failed, too, where it says that it serves something else than the config. */
   async #launch(): Promise<Gateway> {
     const { session, start } = this.#options;
     this.#count += 1;
+    const before = await configHash(start.config);
     const gateway = await startGateway({
       ...start,
       socket: path.join(session.dir, `gateway-${this.#count}.sock`),
+      // One that is killed before it is ready has been killed all the same.
+      ended: async (pid, kind, end) => {
+        this.#event('gateway ended', { ...end, kind });
+        if (kind === 'killed') await this.#contaminated(pid, endLine(end, kind));
+      },
     });
     this.#live.add(gateway);
     const told = Promise.all([gateway.judged, gateway.ended])
@@ -171,16 +211,51 @@ export class Gateways {
     this.#told.add(told);
     void told.then(() => this.#told.delete(told));
     if (this.#closed) await gateway.stop();
+    // The file may be changed while it starts.
+    if (![before, await configHash(start.config)].includes(gateway.config)) {
+      await gateway.stop();
+      throw new WraptoolError('gateway_failed', `the gateway serves another config than "${start.config}"`, {
+        hint: 'if the file was being changed, ask again',
+      });
+    }
     return gateway;
   }
 
+  /** All of it, or nothing: where it can't be done, the one before has the address and the session's state again. */
   async #take(gateway: Gateway): Promise<void> {
     const { session } = this.#options;
-    await takeAddress(gateway.socket, session.socket);
-    this.#current = gateway;
+    const old = this.#current;
+    const { gateway: ref, gatewayFault, proof = null } = session.state;
+    try {
+      await session.update({ gateway: gateway.ref, gatewayFault: null, proof: null });
+      await takeAddress(gateway.socket, session.socket);
+      // From here on its end is the session's; it may have come before.
+      if (!this.#live.has(gateway)) throw endedFirst();
+      this.#current = gateway;
+    } catch (error) {
+      // Where the old one ended meanwhile, its end has written the state.
+      if (this.#current === old) {
+        if (old !== null) await takeAddress(old.socket, session.socket).catch(this.#fault);
+        await session.update({ gateway: ref, gatewayFault, proof }).catch(this.#fault);
+      }
+      throw error;
+    }
     this.#backoff.started();
-    await session.update({ gateway: gateway.ref, gatewayFault: null, proof: null });
-    recordEvent(session.dir, 'gateway', { pid: gateway.ref.pid });
+    this.#event('gateway', { pid: gateway.ref.pid });
+  }
+
+  /** For `ps` and `inspect`. */
+  async #quiescing(quiescing: boolean): Promise<void> {
+    await this.#options.session.update({ quiescing }).catch(this.#fault);
+  }
+
+  /** What can't be noted keeps nothing from being done. */
+  #event(what: string, detail: unknown): void {
+    try {
+      recordEvent(this.#options.session.dir, what, detail);
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   async #ended(gateway: Gateway, kind: EndKind, end: GatewayEnd): Promise<void> {
@@ -188,40 +263,38 @@ export class Gateways {
     const current = this.#current === gateway;
     this.#live.delete(gateway);
     if (current) this.#current = null;
-    recordEvent(session.dir, 'gateway ended', { ...end, kind });
+    this.#event('gateway ended', { ...end, kind });
     if (kind === 'asked') return;
     const line = endLine(end, kind);
-    if (kind === 'killed') await this.#contaminated(line, gateway.ref.pid);
-    if (current) {
+    // The marker first: without it nothing would keep the next one from being called clean.
+    if (kind === 'killed') await this.#contaminated(gateway.ref.pid, line);
+    // Another one may have taken its place meanwhile: the state is that one's.
+    const left = current && this.#current === null;
+    if (left) {
       const fault = signalOf(end) ?? `exit code ${end.code}`;
       const why = kind === 'out_of_memory' ? `${fault}, out of memory` : fault;
-      await session.update({ gateway: null, gatewayFault: why, proof: null });
+      await session.update({ gateway: null, gatewayFault: why, proof: null }).catch(this.#fault);
     }
-    const next = !current
+    const next = !left
       ? ''
       : policy === 'on-crash' && !this.#closed
         ? '; it is started again'
         : `; "wraptool restart ${this.#name}" starts another`;
     warn(`the gateway of "${this.#name}" was ${line}${next}`.replace('was ended', 'ended'));
-    if (current && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
+    if (left && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
   }
 
-  /** The marker first: without it nothing would keep the next one from being called clean. */
-  async #contaminated(line: string, pid: number): Promise<void> {
-    const { session, audit } = this.#options;
-    const namespace = { name: this.#name, kind: 'session' } as const;
-    const detail = `the gateway (pid ${pid}) was ${line}, which its supervisor did not send`;
-    const marker = await setMarker(this.#env, namespace, { reason: 'killed_by_signal', detail }, new Date());
-    recordEvent(session.dir, 'contamination', { marker: marker.id, detail });
-    const { name, reason } = { name: this.#name, reason: marker.reason };
-    await audit.record({ event: 'contamination', namespace: name, reason, detail, marker: marker.id });
+  #contaminated(pid: number, line: string): Promise<void> {
+    return this.#contaminations.add(
+      `the gateway (pid ${pid}) was ${line}, which its supervisor did not send`,
+    );
   }
 
   async #afterCrash(): Promise<void> {
     if (this.#closed || this.#current !== null) return;
     const { audit, session, warn } = this.#options;
     const done = await this.#replace();
-    recordEvent(session.dir, 'restart after a crash', done);
+    this.#event('restart after a crash', done);
     if (done.result === 'failed') this.#backoff.failed();
     else
       warn(
@@ -246,6 +319,17 @@ export class Gateways {
     });
   }
 
+  #joined(what: string, work: () => Promise<RestartResult>): Promise<RestartResult> {
+    const waits = this.#waiting.get(what);
+    if (waits !== undefined) return waits;
+    const turn = this.#inTurn(() => {
+      this.#waiting.delete(what);
+      return work();
+    });
+    this.#waiting.set(what, turn);
+    return turn;
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(work, work);
     this.#turn = turn.catch(() => undefined);
@@ -255,56 +339,9 @@ export class Gateways {
   get #name(): string {
     return this.#options.session.state.name;
   }
-  get #env(): GatewayStart['env'] {
-    return this.#options.start.env;
-  }
 
   readonly #fault = (error: unknown): void =>
     this.#options.warn(
       `the gateway of "${this.#name}": ${error instanceof Error ? error.message : String(error)}`,
     );
-}
-
-async function expectedOf(gateway: Gateway): Promise<{ tool: string; config: string }> {
-  const { config, probe_tool: tool } = await gateway.give({ do: 'status' });
-  return { tool: String(tool), config: String(config) };
-}
-
-/** `work` gives whether the old state was kept. */
-async function attempt(
-  result: 'restarted' | 'reloaded',
-  work: () => Promise<boolean | void>,
-): Promise<RestartResult> {
-  try {
-    if ((await work()) !== true) return { result, reason: null, detail: null };
-    return { result: 'kept', reason: 'config_invalid', detail: 'the config was not taken over' };
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    return { result: 'failed', reason: error.code, detail: error.message };
-  }
-}
-
-/** A runtime that can't be asked proves nothing. */
-async function attemptProof(look: () => Promise<Proof>): Promise<Proof> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!(error instanceof WraptoolError)) throw error;
-    return { source: 'client_namespace', ok: false, reasons: [error.message] };
-  }
-}
-
-/** Whether the gateway did it; false where it has gone, or hangs. */
-async function happens(work: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await work();
-    return true;
-  } catch (error) {
-    onlyGone(error);
-    return false;
-  }
-}
-
-function onlyGone(error: unknown): void {
-  if (!(error instanceof WraptoolError) || error.code !== 'gateway_failed') throw error;
 }

@@ -1,21 +1,19 @@
 /** What may be claimed of a session's gateway, from its folder and the operator's state: the same for all who ask. */
 import { health, type Health } from '../restart/health.ts';
-import { liveMarkers } from '../restart/gate.ts';
-import { readNamespace } from '../restart/store.ts';
+import { markersOf } from '../restart/store.ts';
 import { isAlive } from '../supervise/process.ts';
 import type { Session } from './session.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Error: state_damaged where its record can't be read. */
 export async function sessionHealth(env: Env, session: Session): Promise<Health> {
   const { name, proof = null } = session.state;
-  const record = await readNamespace(env, name);
   return health({
     namespace: name,
     down: await whyDown(session),
     proof,
-    markers: liveMarkers(name, record?.markers ?? []),
+    quiescing: session.state.quiescing === true,
+    markers: await markersOf(env, name),
   });
 }
 

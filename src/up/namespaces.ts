@@ -1,11 +1,10 @@
 /** What can be restarted, as far as the session folders and the recorded namespaces tell. */
-import { existsSync } from 'node:fs';
 import { loadConfig } from '../config/load.ts';
 import { WraptoolError } from '../errors.ts';
-import { readNamespaces } from '../restart/store.ts';
+import { findNamespaces, type Found } from '../restart/store.ts';
 import type { Marker, Namespace } from '../restart/types.ts';
 import { sessionsDir } from '../paths.ts';
-import { serveSocket } from './control/line.ts';
+import { answers, serveSocket } from './control/line.ts';
 import { nameShape } from './session-name.ts';
 import { listSessions, type Session } from './session.ts';
 
@@ -21,17 +20,23 @@ export type KnownNamespaces = {
 /** `note` is told of a live session whose servers can't be known. */
 export async function knownNamespaces(env: Env, note: (text: string) => void): Promise<KnownNamespaces> {
   const sessions = await liveSessions(env);
-  const recorded = await readNamespaces(env);
+  const recorded = await findNamespaces(env);
   const live = await Promise.all(sessions.map((session) => namespacesOf(env, session, note)));
-  const all = [...live.flat(), ...recorded.map(({ name, kind }): Namespace => ({ name, kind }))];
+  const all = [...live.flat(), ...recorded.map(kept)];
   const byName = new Map(all.toReversed().map((one) => [one.name, one]));
   return {
     namespaces: [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
-    markers: recorded.flatMap(({ markers }) => markers),
+    markers: recorded.flatMap((one) => ('damaged' in one ? [one.damaged] : one.record.markers)),
     pids: sessions.flatMap(({ state: { gateway, supervisor } }) =>
       [supervisor.pid, gateway?.pid ?? []].flat(),
     ),
   };
+}
+
+/** Of one whose record can't be read only the name is known. */
+function kept(one: Found): Namespace {
+  if ('record' in one) return { name: one.name, kind: one.record.kind };
+  return { name: one.name, kind: one.name.includes('/') ? 'server' : 'session' };
 }
 
 /** Name under which a supervisor of the namespace answers; null where there is none, or it is none's name. */
@@ -40,7 +45,7 @@ export async function supervisorOf(env: Env, namespace: string): Promise<string 
   const live = await liveSessions(env);
   if (parent === undefined || !nameShape.test(parent)) return null;
   const known =
-    live.some(({ state }) => state.name === parent) || existsSync(serveSocket(sessionsDir(env), parent));
+    live.some(({ state }) => state.name === parent) || (await answers(serveSocket(sessionsDir(env), parent)));
   return known ? parent : null;
 }
 

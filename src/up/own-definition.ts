@@ -42,7 +42,10 @@ export async function ownDefinition(
   if (problems.length > 0)
     throw new WraptoolError('devcontainer_refused', `"${found.name}" cannot be used as it is`, {
       problems,
-      hint: 'change what is listed, or leave --devcontainer out',
+      hint:
+        found.origin === 'compose'
+          ? 'write a definition with the "image" or the "build" of the one container that you work in, name it with --definition, and start the other services yourself; or leave --devcontainer out'
+          : 'change what is listed, or leave --devcontainer out',
     });
   if (!(await isApproved(world.env, found)) && !((await world.approve?.(found)) ?? false))
     throw unapproved(found);

@@ -2,7 +2,7 @@
 import { WraptoolError } from '../errors.ts';
 import { homeDir } from '../paths.ts';
 import { hasTerminal, terminalSize } from './attach.ts';
-import { runInside } from './inside.ts';
+import { howEnded, runInside, type Patience } from './inside.ts';
 import type { Probe } from './probe.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 
@@ -18,13 +18,17 @@ export type Finding = {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Looks from inside. `named`: variables that the operator named for the harness, set or not. */
+/**
+ * Looks from inside. `named`: variables that the operator named for the harness, set or not. `probe`: known when the gateway
+ * is there; all else is looked at meanwhile. Rejects where it does.
+ */
 export async function preflight(
   started: Started,
   spec: LaunchSpec,
   world: { readonly env: Env },
   named: readonly string[],
-  probe: Probe,
+  probe: Probe | Promise<Probe>,
+  limits?: Patience,
 ): Promise<readonly Finding[]> {
   const size = hasTerminal() ? terminalSize() : null;
   const own = size !== null && started.ownTerminals === true;
@@ -36,9 +40,17 @@ export async function preflight(
     now: Date.now(),
     terminal: size === null ? null : { ...size, own },
     named: [...new Set([...named, ...Object.keys(spec.env)])],
-    probe,
+    // On a terminal of its own, what is said to it would come back as its answer.
+    probe: own ? await probe : null,
   };
-  const { code, out, err } = await runInside(started, 'preflight', expected, own ? size : null);
+  const { code, out, err } = await runInside(
+    started,
+    'preflight',
+    expected,
+    own ? size : null,
+    limits,
+    own ? null : Promise.resolve(probe).then((one) => JSON.stringify(one)),
+  );
   const found = (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
   return spec.approved === undefined ? found : found.map(approvedCredential);
 }
@@ -86,11 +98,14 @@ function isFinding(value: unknown): value is Finding {
   );
 }
 
-function unable(code: number, said: string): Finding {
+function unable(code: number | null, said: string): Finding {
   return {
     check: 'runtime',
     level: 'fault',
-    detail: `the checks did not run inside (exit code ${code}): ${said.split('\n')[0]?.slice(0, 500) ?? ''}`,
-    mend: 'a base image needs glibc; report this if it has it',
+    detail: `the checks did not run inside (${howEnded(code)}): ${said.split('\n')[0]?.slice(0, 500) ?? ''}`,
+    mend:
+      code === null
+        ? 'look at what the machine is busy with, and try again'
+        : 'a base image needs glibc; report this if it has it',
   };
 }

@@ -1,6 +1,6 @@
 /** Whether the gateway works as the harness reaches it: asked in the runtime, with the harness's own address and token. */
 import type { Proof } from '../restart/health.ts';
-import { runInside } from './inside.ts';
+import { howEnded, runInside, type Patience } from './inside.ts';
 import type { Finding } from './preflight.ts';
 import type { LaunchSpec, Started } from './runtime/runtime.ts';
 
@@ -11,14 +11,17 @@ export type Probe = {
   readonly config: string;
 };
 
-export async function probe(started: Started, spec: LaunchSpec, asked: Probe): Promise<Proof> {
-  const { code, out, err } = await runInside(started, 'probe', {
-    workspace: spec.workspace.path,
-    probe: asked,
-  });
+export async function probe(
+  started: Started,
+  spec: LaunchSpec,
+  asked: Probe,
+  limits?: Patience,
+): Promise<Proof> {
+  const argument = { workspace: spec.workspace.path, probe: asked };
+  const { code, out, err } = await runInside(started, 'probe', argument, null, limits);
   const why = (err.trim() || out.trim()).split('\n')[0]?.slice(0, 300) ?? '';
   const reasons = (code === 0 ? parse(out) : null) ?? [
-    `the probe did not run inside (exit code ${code}): ${why}`,
+    `the probe did not run inside (${howEnded(code)}): ${why}`,
   ];
   return proofOf(reasons);
 }

@@ -1,11 +1,12 @@
 /** What is left over and can go: dead sessions and old images; installations and homes only where they are asked for. */
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WraptoolError } from '../errors.ts';
 import { loadDescriptor } from '../harness/descriptor.ts';
-import { discard } from '../harness/publish.ts';
 import { cacheDir, stateDir } from '../paths.ts';
+import { isGone } from './gone.ts';
 import { workspaceKey, type Memory } from './memory.ts';
+import { removeTree } from './remove-tree.ts';
 import { createRuntime } from './runtime/create.ts';
 import { runtimeNames, type Leftover } from './runtime/runtime.ts';
 import { listSessions } from './session.ts';
@@ -23,6 +24,7 @@ export type PruneOptions = {
   readonly homes: boolean;
 };
 
+/** `removed` is false with --dry-run, and where something came to use it meanwhile. */
 export type Pruned = { readonly what: string; readonly bytes: number | null; readonly removed: boolean };
 
 /** `fault` is told what could not be removed; it stays for the next time. */
@@ -39,10 +41,21 @@ export async function prune(
   ];
   const pruned: Pruned[] = [];
   for (const { what, bytes, remove } of found) {
-    if (!options.dryRun) await remove();
-    pruned.push({ what, bytes, removed: !options.dryRun });
+    const removed = !options.dryRun && (await attempt(remove, fault));
+    pruned.push({ what, bytes, removed });
   }
   return [...sessions, ...pruned];
+}
+
+/** What an agent left may be such that it cannot be removed: then the others go all the same. */
+async function attempt(remove: Leftover['remove'], fault: (error: WraptoolError) => void): Promise<boolean> {
+  try {
+    return await remove();
+  } catch (error) {
+    if (!(error instanceof WraptoolError) || error.code !== 'not_removed') throw error;
+    fault(error);
+    return false;
+  }
 }
 
 async function deadSessions(
@@ -79,7 +92,7 @@ async function oldInstallations(env: Env): Promise<Leftover[]> {
     for (const version of versions) {
       const dir = path.join(base, name, version);
       const bytes = await sizeOf(dir);
-      found.push({ what: `${name} ${version} in ${dir}`, bytes, remove: () => discard(dir) });
+      found.push({ what: `${name} ${version} in ${dir}`, bytes, remove: () => done(removeTree(dir)) });
     }
   }
   return found;
@@ -95,8 +108,12 @@ async function currentVersion(env: Env, name: string): Promise<string | null> {
   }
 }
 
-/** By what is remembered of each workspace; a home of which nothing is known stays. */
+/**
+ * By what is remembered of each workspace; a home of which nothing is known stays. So does that of any session that is
+ * listed: where an agent still works, what is removed by its path may be a link to another place by then.
+ */
 async function lostHomes(env: Env): Promise<Leftover[]> {
+  const inUse = new Set((await listSessions(env)).map(({ session }) => session?.state.home));
   const memories = path.join(stateDir(env), 'workspaces');
   const homes = path.join(stateDir(env), 'homes');
   const found: Leftover[] = [];
@@ -106,15 +123,20 @@ async function lostHomes(env: Env): Promise<Leftover[]> {
     const key = workspaceKey(memory.workspace);
     for (const harness of await names(homes)) {
       const dir = path.join(homes, harness, key);
-      if (await isGone(dir)) continue;
+      if (inUse.has(dir) || (await isGone(dir))) continue;
       found.push({
         what: `home of ${harness} for ${memory.workspace}, which is gone, in ${dir}`,
         bytes: await sizeOf(dir),
-        remove: () => rm(dir, { recursive: true, force: true }),
+        remove: () => done(removeTree(dir)),
       });
     }
   }
   return found;
+}
+
+async function done(removal: Promise<void>): Promise<true> {
+  await removal;
+  return true;
 }
 
 async function names(dir: string): Promise<string[]> {
@@ -126,20 +148,16 @@ async function names(dir: string): Promise<string[]> {
   }
 }
 
-/** Only what is surely not there: a folder that may not be looked at may be. */
-async function isGone(file: string): Promise<boolean> {
+/** Null where it cannot be told: an agent may have closed folders, or made a path too long to name. */
+async function sizeOf(dir: string): Promise<number | null> {
   try {
-    await stat(file);
-    return false;
+    const entries = await readdir(dir, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    let bytes = 0;
+    for (const entry of files) bytes += (await lstat(path.join(entry.parentPath, entry.name))).size;
+    return bytes;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return null;
   }
-}
-
-async function sizeOf(dir: string): Promise<number> {
-  const entries = await readdir(dir, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  let bytes = 0;
-  for (const entry of files) bytes += (await stat(path.join(entry.parentPath, entry.name))).size;
-  return bytes;
 }

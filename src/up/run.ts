@@ -1,6 +1,6 @@
 /**
- * The path of `wraptool up`: survey → harness → session → gateway → client configuration → runtime → checks inside →
- * attach → teardown.
+ * The path of `wraptool up`: survey → harness → session → gateway, and meanwhile client configuration → runtime → checks
+ * inside → attach → teardown.
  */
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -22,7 +22,6 @@ import { newToken } from './plan.ts';
 import { assertNoFault, findingLine, preflight, type Finding } from './preflight.ts';
 import { proofOfFindings } from './probe.ts';
 import { confirmRemotes } from './remotes.ts';
-import type { LaunchSpec, Started } from './runtime/runtime.ts';
 import { openEvents, recordEvent } from './session-events.ts';
 import { createSession, listSessions, proposeName, type Session } from './session.ts';
 import { repositoryBeyond } from './runtime/mounts.ts';
@@ -98,10 +97,11 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     teardown.push('gateway', () => gateways.close());
     await makeKnown(session, world);
     const gitFolders = shared.filter(({ writable }) => writable).map((folder) => folder.path);
-    const [before] = await Promise.all([
-      lookAt(ground.workspace.path, gitFolders),
-      world.step('gateway', () => gateways.start()),
-    ]);
+    // It comes up while the runtime does; what fails of it ends that, and is what the operator is told.
+    const noGateway = new AbortController();
+    const gateway = gateways.start();
+    gateway.catch((error: unknown) => noGateway.abort(error));
+    const before = await lookAt(ground.workspace.path, gitFolders);
     teardown.push('what changed', async () => {
       const after = await lookAt(ground.workspace.path, gitFolders);
       for (const line of changedLines(before, after)) world.note(line);
@@ -117,19 +117,27 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
       injection,
       token,
     );
+    const halt = AbortSignal.any([ending.signal, noGateway.signal]);
+    halt.throwIfAborted();
     const started = await world.step(`runtime ${ground.choice.runtime.name}`, (say) =>
-      ground.choice.runtime.prepare(spec, say, ending.signal),
+      ground.choice.runtime.prepare(spec, say, halt),
     );
     inRuntime = true;
     teardown.push(`runtime ${ground.choice.runtime.name}`, async () => {
       await started.stop();
       inRuntime = false;
     });
-    await session.update({ status: 'running', facts: started.facts });
+    await session.update({ facts: started.facts });
+    const expected = gateway.then(() => gateways.expected());
+    const findings = preflight(started, spec, world, ground.snapshot.config.up.harness_env, expected);
+    // Where there is no gateway, that is told.
+    findings.catch(() => undefined);
+    await world.step('gateway', () => gateway);
+    await session.update({ status: 'running' });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
     gateways.ready(started, spec);
-    await world.step('checks inside', () => inspected(started, spec, session, ground, world, gateways));
+    await world.step('checks inside', async () => judge(await findings, session, world, gateways));
     const arming = armingOf(world.env, options.allowRestart ?? false);
     control.ready(started, spec, restarting(session, world, arming, audit, gateways));
     world.note(armed(arming));
@@ -173,22 +181,13 @@ async function servePage(
   }
 }
 
-/** From inside, as the harness's user: what is a fault ends the start, what is a warning is said. */
-async function inspected(
-  started: Started,
-  spec: LaunchSpec,
+/** What was found inside, as the harness's user: what is a fault ends the start, what is a warning is said. */
+async function judge(
+  findings: readonly Finding[],
   session: Session,
-  ground: Ground,
   world: UpWorld,
   gateways: Gateways,
 ): Promise<void> {
-  const findings: readonly Finding[] = await preflight(
-    started,
-    spec,
-    world,
-    ground.snapshot.config.up.harness_env,
-    await gateways.expected(),
-  );
   recordEvent(session.dir, 'preflight', { findings });
   await session.update({ preflight: findings });
   assertNoFault(findings);

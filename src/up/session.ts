@@ -17,6 +17,7 @@ import { sessionsDir } from '../paths.ts';
 import type { Identity } from './runtime/mounts.ts';
 import { isAlive, processRef, type ProcessRef } from '../supervise/process.ts';
 import type { Proof } from '../restart/health.ts';
+import { answers, serveSocket } from './control/line.ts';
 import type { Finding } from './preflight.ts';
 import { checkName, isReserved, nameShape } from './session-name.ts';
 
@@ -56,6 +57,8 @@ export type SessionState = {
   readonly preflight?: readonly Finding[];
   /** What a probe inside the runtime saw of the gateway that runs now; null before there was one. */
   readonly proof?: Proof | null;
+  /** A restart is under way: the gateway takes no new changes. */
+  readonly quiescing?: boolean;
 };
 
 /** sun_path holds 108 bytes with the closing NUL. */
@@ -158,8 +161,14 @@ export async function createSession(
       gatewayFault: null,
       facts: {},
     };
-    if (await claim(parent, dir, state)) return new Session(dir, state);
+    // A gateway of `serve --name` is a namespace of that name, too.
+    const served = await answers(serveSocket(parent, chosen));
+    if (!served && (await claim(parent, dir, state))) return new Session(dir, state);
     if (name.given === undefined) continue;
+    if (served)
+      throw new WraptoolError('session_exists', `a gateway named "${chosen}" runs already`, {
+        hint: 'choose another --name',
+      });
     throw new WraptoolError('session_exists', `there is a session "${chosen}" already (${dir})`, {
       hint: `end it with "wraptool down ${chosen}", or choose another --name`,
     });

@@ -1,10 +1,10 @@
 /** From what was surveyed to what is launched, and to what --dry-run shows of it. */
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { inject } from '../harness/inject.ts';
 import { plannedInstall } from '../harness/provide.ts';
 import type { Injection, Provided } from '../harness/types.ts';
 import { sessionsDir } from '../paths.ts';
+import { codeFolder } from '../places.ts';
 import type { UpOptions, UpWorld } from './options.ts';
 import { baseEnv, newToken, pickHarnessEnv, plan } from './plan.ts';
 import { inside, type Description, type LaunchSpec } from './runtime/runtime.ts';
@@ -77,7 +77,7 @@ export function specify(
     home: ground.home,
     socketDir: path.join(session.dir, 'socket'),
     files: { host: files, inside: filesInside },
-    relayDir: fileURLToPath(new URL('../relay', import.meta.url)),
+    relayDir: codeFolder('relay'),
     provided,
     injection,
     token,

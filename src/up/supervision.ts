@@ -1,10 +1,10 @@
 /** A session's supervisor put together: its namespace, its gateways, what it does when it is asked for a restart. */
 import path from 'node:path';
-import { liveMarkers } from '../restart/gate.ts';
-import { readNamespace, recordNamespace } from '../restart/store.ts';
+import { markersOf, recordNamespace } from '../restart/store.ts';
 import { systemctl } from '../supervise/systemctl.ts';
 import type { Audit } from './audit.ts';
 import type { RestartSupervisor } from './control/restart-server.ts';
+import { Turns } from './control/turns.ts';
 import { Gateways } from './gateways.ts';
 import { sessionHealth } from './health.ts';
 import type { UpWorld } from './options.ts';
@@ -15,7 +15,7 @@ import type { Ground } from './survey.ts';
 export async function makeKnown(session: Session, world: UpWorld): Promise<void> {
   const { name } = session.state;
   await recordNamespace(world.env, { name, kind: 'session' }, new Date());
-  const [marker] = liveMarkers(name, (await readNamespace(world.env, name))?.markers ?? []);
+  const [marker] = await markersOf(world.env, name);
   if (marker !== undefined)
     world.warn(
       `"${name}" is contaminated since ${marker.at}: until "wraptool restart reconcile ${name} --note TEXT" only rules with read_only: true run`,
@@ -61,6 +61,8 @@ export function restarting(
     env,
     arming,
     audit,
+    turns: new Turns(),
+    unwritten: () => gateways.unwritten(),
     health: () => sessionHealth(env, session),
     note: (text) => world.note(text),
     act: async (hook, mode, server) => {

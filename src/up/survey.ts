@@ -1,10 +1,10 @@
 /** Everything that is decided before anything is made. */
-import { fileURLToPath } from 'node:url';
 import { checkLocations, configPath, loadConfig } from '../config/load.ts';
 import type { Snapshot } from '../config/types.ts';
 import { assertRunnable, loadDescriptor, type Descriptor } from '../harness/descriptor.ts';
 import { containerPlatform, type Platform } from '../harness/platform.ts';
 import { cacheDir, configDir, homeDir, sessionsDir, stateDir } from '../paths.ts';
+import { packageFolder } from '../places.ts';
 import { chooseRuntime, parseRuntime, type Choice } from './choose.ts';
 import { recall } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
@@ -70,12 +70,9 @@ function workspaceOf(options: UpOptions, world: UpWorld): Promise<Workspace> {
     cwd: world.cwd,
     home: homeDir(world.env),
     stateDirs: [stateDir, sessionsDir, configDir, cacheDir].map((folder) => folder(world.env)),
-    programs: [ownPackage, process.execPath],
+    programs: [packageFolder, process.execPath],
   });
 }
-
-/** Folder of wraptool itself: its code, what it depends on, its descriptors and templates. */
-const ownPackage = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The machine that a harness is installed for: a container's, which brings a C library of its own, or this one. */
 export function platformFor({ choice }: Ground): Platform | undefined {

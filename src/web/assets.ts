@@ -1,5 +1,7 @@
 /** The page's files, in memory. There is no build: what lies in page/ is what the browser gets. */
 import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { codeFolder } from '../places.ts';
 
 export type Asset = { readonly type: string; readonly bytes: Buffer };
 
@@ -10,7 +12,7 @@ const types: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-const folder = new URL('page/', import.meta.url);
+const folder = codeFolder('web/page');
 
 /** By name; the page itself is the empty one. */
 export async function loadAssets(): Promise<ReadonlyMap<string, Asset>> {
@@ -18,7 +20,7 @@ export async function loadAssets(): Promise<ReadonlyMap<string, Asset>> {
   for (const name of await readdir(folder)) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)];
     if (type === undefined) continue;
-    assets.set(name === 'index.html' ? '' : name, { type, bytes: await readFile(new URL(name, folder)) });
+    assets.set(name === 'index.html' ? '' : name, { type, bytes: await readFile(path.join(folder, name)) });
   }
   return assets;
 }

@@ -24,7 +24,7 @@ async function ended(...args: string[]): Promise<void> {
   await once(spawn(process.execPath, args, { stdio: 'ignore', env }), 'close');
 }
 
-async function initialized(): Promise<void> {
+async function initialized(end: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
   const child = spawn(process.execPath, [program, '--quiet', 'serve', '--config', config, '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -32,7 +32,9 @@ async function initialized(): Promise<void> {
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   await rawClient((JSON.parse(line) as { url: string }).url);
   processor.push(cpuOfTree(child.pid ?? 0));
-  child.kill('SIGKILL');
+  const closed = once(child, 'close');
+  child.kill(end);
+  await closed;
 }
 
 try {
@@ -41,10 +43,12 @@ try {
     `version: 1\nrequests: { log: ${dir}/log }\ntools: { 'true': { binary: /usr/bin/true, allow: [{}] } }\n`,
     { mode: 0o600 },
   );
+  // One that ends in order leaves its compiled code to the next.
+  await initialized('SIGTERM');
   const { bare, serve, version, help } = await interleaved(
     {
       bare: () => ended('-e', '0'),
-      serve: initialized,
+      serve: () => initialized(),
       version: () => ended(program, '--version'),
       help: () => ended(program, '--help'),
     },

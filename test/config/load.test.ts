@@ -381,6 +381,13 @@ void describe('accepted', () => {
     const { config } = load('version: 1\nup: { harness_env: &a [A] }\nscrub: { values_from_env: *a }\n');
     assert.deepEqual(config.scrub.values_from_env, ['A']);
   });
+  test('a problem behind an alias is told where the alias leads to', () => {
+    const text = 'version: 1\nup: { harness_env: &a [A, 1] }\nscrub: { values_from_env: *a }\n';
+    const refused = refusal(text);
+    assert.ok(
+      refused.some((line) => line.includes('c.yaml:2:') && line.includes('scrub.values_from_env[1]')),
+    );
+  });
   test('line endings and a byte order mark change nothing', () => {
     const text = rule('{ subcommand: status }');
     for (const variant of [text.replaceAll('\n', '\r\n'), `\ufeff${text}`])

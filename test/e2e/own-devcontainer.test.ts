@@ -4,19 +4,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import test, { after, before } from 'node:test';
+import test, { before } from 'node:test';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
-import { definition, removeImages, rig } from './own-rig.ts';
+import { definition, rig } from './own-rig.ts';
 
 const docker = needs('docker');
 
 before(() => {
   if (docker.skip === undefined) ensureTestImage();
-});
-
-after(() => {
-  if (docker.skip === undefined) removeImages();
 });
 
 /** Another image in every run. */
@@ -136,7 +132,11 @@ for (const [what, given, problem] of [
     { image: testImage, runArgs: ['--pid', 'host'] },
     /the processes of a session must be its own/,
   ],
-  ['a compose file', { dockerComposeFile: 'c.yml', service: 'a' }, /it uses a compose file/],
+  [
+    'a compose file',
+    { dockerComposeFile: 'c.yml', service: 'a' },
+    /\/dockerComposeFile: it uses a compose file: .*several containers[^]*hint: .*"image" or the "build".*--definition/,
+  ],
   ['no valid JSONC', '{"image":"a"', /not valid JSON/],
   [
     'a context outside',

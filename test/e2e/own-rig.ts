@@ -1,5 +1,6 @@
 /** A place whose engine's client is a recording stand-in that passes all on, for sessions with the workspace's own definition. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,16 +10,13 @@ import { gitConfig, place, type Place, type Result } from './place.ts';
 
 export const definition = '.devcontainer/devcontainer.json';
 
-/** By name: the image of a definition that only names one is that very image. */
-export function removeImages(): void {
-  const made = execFileSync('docker', [
-    'image',
-    'ls',
-    '--format',
-    '{{.Repository}}:{{.Tag}}',
-    'wraptool-approved',
-  ]);
-  for (const name of made.toString().split('\n').filter(Boolean)) spawnSync('docker', ['image', 'rm', name]);
+/** Names of the images that sessions of this place made with its own definition. */
+export function imagesOf({ env, home }: Pick<Place, 'env' | 'home'>): string[] {
+  const state = path.join(env['XDG_STATE_HOME'] ?? path.join(home, '.local/state'), 'wraptool');
+  const keeper = createHash('sha256').update(state).digest('hex').slice(0, 16);
+  const only = ['--filter', `label=wraptool.approved-in=${keeper}`, '--format', '{{.Repository}}:{{.Tag}}'];
+  const made = execFileSync('docker', ['image', 'ls', ...only], { encoding: 'utf8' });
+  return made.split('\n').filter((name) => /^wraptool-[a-z]+:/.test(name));
 }
 
 export type Rig = Place & {
@@ -28,6 +26,7 @@ export type Rig = Place & {
 
 export async function rig(t: TestContext, files: Readonly<Record<string, string>>): Promise<Rig> {
   const at = await place(t);
+  t.after(() => imagesOf(at).forEach((name) => spawnSync('docker', ['image', 'rm', name])));
   await at.writeConfig(`${gitConfig}up: { base_image: ${testImage}, network: none }\n`);
   const [bin, log] = [path.join(at.dir, 'bin'), path.join(at.dir, 'calls')];
   await mkdir(bin);

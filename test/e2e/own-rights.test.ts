@@ -2,19 +2,15 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import test, { after, before } from 'node:test';
+import test, { before } from 'node:test';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
-import { definition, removeImages, rig } from './own-rig.ts';
+import { definition, rig } from './own-rig.ts';
 
 const docker = needs('docker');
 before(() => {
   if (docker.skip === undefined) ensureTestImage();
 });
-after(() => {
-  if (docker.skip === undefined) removeImages();
-});
-
 void test(
   'mounts of the host, in memory and as volumes; a system call filter of the approved copy',
   docker,

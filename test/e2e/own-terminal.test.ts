@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import test, { after, before } from 'node:test';
+import test, { before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ensureTestImage, testImage } from '../support/image.ts';
 import { needs } from '../support/real.ts';
 import { Terminal } from '../support/tmux.ts';
-import { definition, removeImages, rig } from './own-rig.ts';
+import { definition, rig } from './own-rig.ts';
 import { until } from '../support/until.ts';
 import { finish } from './place.ts';
 
@@ -16,9 +16,6 @@ const parts = needs('docker', 'tmux');
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 before(() => {
   if (parts.skip === undefined) ensureTestImage();
-});
-after(() => {
-  if (parts.skip === undefined) removeImages();
 });
 
 void test('it asks on a terminal; a change is shown as a diff and asked for again', parts, async (t) => {
@@ -78,7 +75,7 @@ void test('ended during a lifecycle command, it leaves nothing', parts, async (t
   let said = '';
   child.stderr?.on('data', (bytes: Buffer) => (said += bytes.toString()));
   const ended = finish(child, '');
-  await until('the command runs', () => said.includes('now-it-waits'));
+  await until('the command runs', () => said.includes('now-it-waits'), 60_000);
   child.kill('SIGTERM');
   const { code, stdout } = await ended;
   assert.deepEqual([code, stdout], [143, '']);

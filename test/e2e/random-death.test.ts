@@ -1,17 +1,13 @@
 /**
  * `up` is killed at a random moment of its life; the next command must find and remove whatever that left.
- * WRAPTOOL_DEATHS=50 kills more often than the few times of an ordinary run.
+ * `npm run deaths` kills 100 times in each runtime, an ordinary run a few times.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
-import path from 'node:path';
 import test from 'node:test';
-import { promisify } from 'node:util';
 import { pathWithGuix } from '../support/guix.ts';
 import { needs } from '../support/real.ts';
-import { finish, gitConfig, place, until, type Place } from './place.ts';
+import { leftOf } from './left.ts';
+import { finish, gitConfig, place, until } from './place.ts';
 
 const deaths = Number(process.env['WRAPTOOL_DEATHS'] ?? '4');
 const runtimes = [
@@ -20,48 +16,6 @@ const runtimes = [
   { name: 'bubblewrap', part: 'bubblewrap', network: 'none' },
   { name: 'devcontainer', part: 'docker', network: 'none' },
 ] as const;
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'latin1');
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return '';
-    throw error;
-  }
-}
-
-/** Processes of the place: its folder is in their command line, their environment or their mounts. */
-async function processesOf(where: Place): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    if (pid === String(process.pid)) continue;
-    const texts = await Promise.all(
-      ['cmdline', 'environ', 'mountinfo'].map((name) => textOf(`/proc/${pid}/${name}`)),
-    );
-    const line = (texts[0] ?? '').replaceAll('\0', ' ');
-    if (texts.some((text) => text.includes(where.dir))) found.push(`${pid} ${line.slice(0, 200)}`);
-    // The network's helper knows of the place only the process that it serves.
-    const served = /^\S*slirp4netns .* (\d+) tap0 $/.exec(line)?.[1];
-    if (served !== undefined && !existsSync(`/proc/${served}`)) found.push(`${pid} ${line}`);
-  }
-  return found;
-}
-
-async function containersOf(name: string): Promise<string[]> {
-  const list = ['ps', '-aq', '--filter', `label=wraptool.session=${name}`];
-  const { stdout } = await promisify(execFile)('docker', list);
-  return stdout.split('\n').filter((line) => line !== '');
-}
-
-async function leftOf(where: Place, name: string, docker: boolean): Promise<string[]> {
-  const run = path.join(where.env['XDG_RUNTIME_DIR'] ?? '', 'wraptool');
-  return [
-    ...(await processesOf(where)),
-    ...(existsSync(run) ? await readdir(run) : []),
-    ...(docker ? await containersOf(name) : []),
-  ];
-}
 
 for (const { name: runtime, part, network } of runtimes)
   void test(

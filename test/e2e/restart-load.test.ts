@@ -13,7 +13,13 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { Audit } from '../../src/up/audit.ts';
+import { controlSocket } from '../../src/up/control/line.ts';
+import { askRestart } from '../../src/up/control/restart-client.ts';
+import { restartHandler } from '../../src/up/control/restart-server.ts';
+import { openControl } from '../../src/up/control/server.ts';
+import { Turns } from '../../src/up/control/turns.ts';
 import { Gateways } from '../../src/up/gateways.ts';
+import { sessionHealth } from '../../src/up/health.ts';
 import { openEvents } from '../../src/up/session-events.ts';
 import { createSession } from '../../src/up/session.ts';
 import { world, type Result } from '../gateway/support.ts';
@@ -103,11 +109,29 @@ test(
     await gateways.start();
     const proven = () => gateways.proven({ source: 'client_namespace', ok: true, reasons: [] });
     await proven();
+    const supervisor = await openControl(
+      controlSocket(session.dir),
+      {
+        restart: restartHandler({
+          name: 'load',
+          sessionId: session.state.id,
+          env,
+          arming: { operatorAuthorization: '1', hook: 'session' },
+          audit,
+          turns: new Turns(),
+          act: (_hook, mode) => gateways.restart(mode),
+          health: () => sessionHealth(env, session),
+          note: (text) => warnings.push(text),
+        }),
+      },
+      (error) => warnings.push(String(error)),
+    );
     const agent = new http.Agent({ keepAlive: true });
     const open: Client[] = [];
     t.after(async () => {
       for (const client of open) await client.close();
       agent.destroy();
+      await supervisor.close();
       await gateways.close();
       await audit.close();
     });
@@ -146,19 +170,21 @@ test(
     }
     const working = Array.from({ length: clients }, (_, number) => work(number));
     await until('all call', () => seen.answered > clients);
+    let waits = 0;
     for (let count = 0; count < restarts; count += 1) {
-      assert.deepEqual(await gateways.restart('restart'), {
-        result: 'restarted',
-        reason: null,
-        detail: null,
-      });
+      const asked = { namespace: 'load', mode: 'restart', confirm: 'restart load' };
+      const { answer, outcome } = await askRestart(env, 'load', asked, true, () => (waits += 1));
+      assert.deepEqual(
+        [answer.allowed, answer.reason_code, outcome?.result, outcome?.reason],
+        [true, 'host_action_required', 'restarted', null],
+      );
       await proven();
       const before = seen.changed;
       await until('changes run again', () => seen.changed > before);
     }
     over = true;
     await Promise.all(working);
-    t.diagnostic(JSON.stringify(seen));
+    t.diagnostic(JSON.stringify({ ...seen, waits }));
     assert.deepEqual([lost, warnings], [[], []]);
     assert.deepEqual(await readdir(path.dirname(session.socket)), ['gateway.sock']);
     await until(

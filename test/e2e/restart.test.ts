@@ -2,126 +2,27 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { needs } from '../support/real.ts';
-import { gitConfig, until, type Place, type Result } from './place.ts';
-import { dirOf, live, readyPlace, runtimes, type Live } from './session.ts';
+import { until } from './place.ts';
+import {
+  allRecords,
+  config,
+  exists,
+  gatewayOf,
+  inFlight,
+  inside,
+  now,
+  records,
+  restart,
+  session,
+  structured,
+  type Json,
+} from './restart-rig.ts';
+import { dirOf, live, readyPlace, runtimes } from './session.ts';
 
 const fixture = fileURLToPath(new URL('../fixtures/mcp/server.ts', import.meta.url));
-
-type Json = Record<string, unknown>;
-
-const config = `${gitConfig}up: { base_image: wraptool-test-base, network: none }
-`;
-
-async function restart(where: Place, ...words: string[]): Promise<{ code: number | null; json: Json }> {
-  const { code, stdout, stderr } = await where.wraptool(['restart', ...words, '--json']);
-  assert.notEqual(stdout, '', stderr);
-  return { code, json: JSON.parse(stdout) as Json };
-}
-
-const now = (where: Place, mode = 'restart', name = 'life') =>
-  restart(where, name, '--mode', mode, '--confirm', `${mode} ${name}`, '--wait');
-
-/** One call by a client inside, over the relay's own way. */
-async function call(where: Place, name: string, args: Json): Promise<Result> {
-  const program = `
-    const { exchange } = await import('/opt/wraptool/relay/upstream.ts');
-    const { readOptions } = await import('/opt/wraptool/relay/options.ts');
-    const { target, token } = readOptions([], process.env, process.cwd());
-    let session = {};
-    const ask = async (id, method, params) => {
-      let reply;
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-      const headers = await exchange(target, { method: 'POST', body, headers: {
-        authorization: 'Bearer ' + token, accept: 'application/json, text/event-stream',
-        'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...session },
-        onMessage: (message) => { if (message.id === id) reply = message; } });
-      if (headers['mcp-session-id']) session = { 'mcp-session-id': headers['mcp-session-id'] };
-      return reply;
-    };
-    await ask(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'in', version: '1' } });
-    const { result } = await ask(2, 'tools/call', ${JSON.stringify({ name, arguments: args })});
-    console.log(JSON.stringify(result.structuredContent));`;
-  return where.wraptool([
-    'exec',
-    'life',
-    '--',
-    '/opt/wraptool/node/bin/node',
-    '--input-type=module',
-    '-e',
-    program,
-  ]);
-}
-
-const structured = async (where: Place, name: string, args: Json): Promise<Json> => {
-  const { stdout, stderr, code } = await call(where, name, args);
-  assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as Json;
-};
-
-/** `tools`: further ones, as YAML. */
-async function session(t: TestContext, more = '', runtime = 'bubblewrap', tools = ''): Promise<Live> {
-  const where = await readyPlace(t, runtime);
-  await where.writeConfig(config.replace('tools:\n', `tools:\n${tools}`) + more);
-  return live(t, runtime, { where, up: ['--allow-restart'] });
-}
-
-async function gatewayOf(where: Place): Promise<number> {
-  const state = JSON.parse(await readFile(path.join(dirOf(where, 'life'), 'session.json'), 'utf8')) as {
-    gateway: { pid: number } | null;
-  };
-  return state.gateway?.pid ?? 0;
-}
-
-/** A client on the relay's stdio, as a harness is: it stays, whatever becomes of the gateway. */
-function inside(t: TestContext, where: Place): (method: string, params: Json) => Promise<Json> {
-  const relay = where.start([
-    'exec',
-    'life',
-    '--',
-    '/opt/wraptool/node/bin/node',
-    '/opt/wraptool/relay/main.ts',
-  ]);
-  t.after(() => relay.kill('SIGTERM'));
-  const waiting = new Map<number, (result: Json) => void>();
-  const lines = createInterface({ input: relay.stdout as NodeJS.ReadableStream });
-  lines.on('line', (line) => {
-    const { id, result, error } = JSON.parse(line) as { id?: number; result?: Json; error?: Json };
-    if (id !== undefined) waiting.get(id)?.(result ?? { error });
-  });
-  let count = 0;
-  return (method, params) =>
-    new Promise((resolve) => {
-      count += 1;
-      waiting.set(count, resolve);
-      relay.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: count, method, params })}\n`);
-    });
-}
-
-async function allRecords(where: Place): Promise<Json[]> {
-  const dir = path.join(where.home, '.local', 'state', 'wraptool', 'log');
-  const files = (await readdir(dir)).filter((name) => name.endsWith('.jsonl'));
-  const texts = await Promise.all(files.map((name) => readFile(path.join(dir, name), 'utf8')));
-  return texts
-    .flatMap((text) => text.split('\n').filter((line) => line !== ''))
-    .map((line) => JSON.parse(line) as Json);
-}
-
-/** A call that was allowed and has not ended. */
-function inFlight(one: Json, _index: number, all: readonly Json[]): boolean {
-  const { event, decision, tool, call } = one;
-  if (event !== 'decided' || decision !== 'allow' || tool !== 'sleep') return false;
-  return !all.some((other) => other['event'] === 'finished' && other['call'] === call);
-}
-
-async function records(where: Place): Promise<Json[]> {
-  return (await allRecords(where))
-    .filter(({ event }) => event === 'restart' || event === 'contamination')
-    .sort((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1));
-}
 
 const real = { timeout: 90_000, ...needs('bubblewrap') };
 
@@ -390,12 +291,3 @@ describe('restart', { concurrency: 2 }, () => {
     assert.equal(push['reason_code'], 'runtime_unproven');
   });
 });
-
-async function exists(pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,15 +1,11 @@
-/** inspect, logs, prune and doctor: what they tell, and what they leave alone. */
+/** inspect, logs and doctor: what they tell, and what they leave alone. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import test from 'node:test';
 import { needs } from '../support/real.ts';
 import { finish, seen, until } from './place.ts';
 import { dirOf, live, oddSeconds, readyPlace, runtimes } from './session.ts';
-
-type State = { readonly gateway: { readonly pid: number } };
 
 type Inspection = {
   name: string;
@@ -112,125 +108,6 @@ void test('a supervisor that does not answer is told by inspect', needs('bubblew
   const found = JSON.parse((await where.wraptool(['inspect', 'life', '--json'])).stdout) as Inspection;
   assert.deepEqual(found.supervisor, { pid: child.pid, alive: true, answers: false });
 });
-
-void test(
-  'prune --dry-run says what it would do and does nothing; prune does it',
-  needs('bubblewrap'),
-  async (t) => {
-    const where = await readyPlace(t, 'bubblewrap');
-    const { child, dir } = await live(t, 'bubblewrap', { where });
-    const { gateway } = JSON.parse(await readFile(path.join(dir, 'session.json'), 'utf8')) as State;
-    process.kill(gateway.pid, 'SIGKILL');
-    child.kill('SIGKILL');
-    await until('the supervisor is gone', async () => child.exitCode !== null || child.signalCode !== null);
-    const current = path.join(where.home, '.cache/wraptool/harnesses/claude');
-    for (const version of ['1.0.0', '1.0.1'])
-      await mkdir(path.join(current, version, 'tree'), { recursive: true });
-    const lost = path.join(where.dir, 'src', 'lost');
-    await mkdir(lost);
-    await where.wraptool([
-      'up',
-      'shell',
-      '--runtime',
-      'bubblewrap',
-      '--workspace',
-      lost,
-      '--',
-      '-c',
-      'echo x > ~/login',
-    ]);
-    const homes = path.join(where.home, '.local/state/wraptool/homes/shell');
-    const isThere = () => ({
-      session: existsSync(dir),
-      installed: existsSync(path.join(current, '1.0.0')),
-    });
-    // `up` itself reclaims what dead sessions left.
-    assert.deepEqual(isThere(), { session: false, installed: true });
-    await rm(lost, { recursive: true });
-    const asked = ['prune', '--harnesses', '--homes', '--json'];
-    const dry = JSON.parse((await where.wraptool([...asked, '--dry-run'])).stdout) as {
-      pruned: { what: string; removed: boolean }[];
-    };
-    const own = dry.pruned.filter(({ what }) => what.includes(where.home));
-    assert.deepEqual(
-      own.map(({ removed }) => removed),
-      [false, false, false],
-    );
-    assert.match(
-      own.map(({ what }) => what).join('\n'),
-      /claude 1\.0\.0 .*\nclaude 1\.0\.1 .*\nhome of shell for .*lost, which is gone/,
-    );
-    assert.deepEqual(isThere(), { session: false, installed: true });
-    // Without being asked, neither installations nor homes go.
-    const plain = JSON.parse((await where.wraptool(['prune', '--dry-run', '--json'])).stdout) as {
-      pruned: { what: string }[];
-    };
-    assert.deepEqual(
-      plain.pruned.filter(({ what }) => what.includes(where.home)),
-      [],
-    );
-    assert.equal((await where.wraptool(['prune', '--harnesses', '--homes', '--json'])).code, 0);
-    assert.deepEqual(isThere(), { session: false, installed: false });
-    assert.equal(spawnSync('ls', [homes], { encoding: 'utf8' }).stdout.trim().split('\n').length, 1);
-  },
-);
-
-void test('prune reclaims a dead session, after saying so', needs('bubblewrap'), async (t) => {
-  const { where, child, dir } = await live(t, 'bubblewrap');
-  const { gateway } = JSON.parse(await readFile(path.join(dir, 'session.json'), 'utf8')) as State;
-  process.kill(gateway.pid, 'SIGKILL');
-  child.kill('SIGKILL');
-  await until('the supervisor is gone', async () => child.exitCode !== null || child.signalCode !== null);
-  assert.match(
-    (await where.wraptool(['prune', '--dry-run'])).stdout,
-    /^would remove: what is left of the session "life"/m,
-  );
-  assert.ok(existsSync(dir));
-  assert.match((await where.wraptool(['prune'])).stdout, /^removed: reclaimed "life"/m);
-  assert.equal(existsSync(dir), false);
-});
-
-void test(
-  'an image of ours on a base that is another one by now is pruned, the current one is kept',
-  needs('docker'),
-  async (t) => {
-    const where = await readyPlace(t, 'devcontainer');
-    const base = `wraptool-test-prune-${process.pid}`;
-    const docker = (args: readonly string[], input = '') => {
-      const done = spawnSync('docker', args, { input, encoding: 'utf8' });
-      assert.equal(done.status, 0, done.stderr);
-      return done.stdout.trim();
-    };
-    const make = (label: string) =>
-      docker(['build', '-q', '-t', base, '-'], `FROM wraptool-test-base\nLABEL x=${label}\n`);
-    t.after(() => spawnSync('docker', ['rmi', '-f', base]));
-    await where.writeConfig(`version: 1\nup: { base_image: ${base}, network: none }\n`);
-    const mine = () => {
-      const listed = docker([
-        'images',
-        '--filter',
-        `label=wraptool.base=${base}`,
-        '--format',
-        '{{.Repository}}:{{.Tag}}',
-      ]);
-      return listed === '' ? [] : listed.split('\n');
-    };
-    make('1');
-    await where.wraptool(['up', 'shell', '--runtime', 'devcontainer', '--', '-c', ':']);
-    const [first] = mine();
-    assert.ok(first !== undefined);
-    const would = async () => (await where.wraptool(['prune', '--dry-run'])).stdout;
-    assert.doesNotMatch(await would(), new RegExp(first));
-    make('2');
-    await where.wraptool(['up', 'shell', '--runtime', 'devcontainer', '--', '-c', ':']);
-    assert.equal(mine().length, 2);
-    const said = await would();
-    assert.match(said, new RegExp(`^would remove: image ${first} \\(\\d+\\.\\d MB\\)$`, 'm'));
-    const second = mine().find((name) => name !== first) ?? '';
-    assert.doesNotMatch(said, new RegExp(second));
-    t.after(() => mine().forEach((name) => spawnSync('docker', ['rmi', '-f', name])));
-  },
-);
 
 void test('doctor names each requirement, what was found and how to mend it', async (t) => {
   const where = await readyPlace(t, 'bubblewrap');

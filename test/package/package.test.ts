@@ -62,6 +62,9 @@ describe('the published package', needs('linux', 'npm-registry', 'bubblewrap'), 
       'package.json',
       'templates',
     ]);
+    const notices = await readFile(path.join(installed(), 'dist/THIRD_PARTY.txt'), 'utf8');
+    for (const name of ['yaml', 'zod', 'commander', 'dockerode'])
+      assert.match(notices, new RegExp(`^${name} \\d`, 'm'));
     const link = await run(process.execPath, [path.join(dir, 'app/node_modules/.bin/wraptool'), '--version']);
     const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
       version: string;

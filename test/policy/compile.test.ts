@@ -1,7 +1,7 @@
 /** The rules' own examples. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { outcome, policyOf, problemsOf } from './support.ts';
+import { decide, outcome, policyOf, problemsOf } from './support.ts';
 
 const push = {
   subcommand: 'push',
@@ -89,4 +89,50 @@ void test('rules of one subcommand agree on what takes the next word', () => {
     assert.equal(outcome(policy, ['git', 'x', '--when', 'b']), 'arg_missing');
     assert.deepEqual(outcome(policy, ['git', 'x', '--when=now', 'b']), ['x', '--when=now', 'b']);
   }
+});
+
+void test('rules that say the same share what is compiled, each with its own place and refusals', () => {
+  const rule = (subcommand: string) => ({ subcommand, flags: ['--name'], args: [{ enum: ['a'] }] });
+  const policy = policyOf({ one: { allow: [rule('x'), rule('y')] }, two: { allow: [rule('x')] } });
+  const at = (tool: string, word: string) => policy.tools.get(tool)?.root.next.get(word)?.allow[0];
+  const all = [at('one', 'x'), at('one', 'y'), at('two', 'x')];
+  assert.equal(new Set(all.map((one) => one?.terms)).size, 1);
+  assert.equal(new Set(all).size, 3);
+  for (const [tool, word] of [
+    ['one', 'y'],
+    ['two', 'x'],
+  ] as const) {
+    const decision = decide(policy, [tool, word, 'b']);
+    assert.ok(decision.decision === 'deny');
+    assert.match(decision.detail, new RegExp(`for '${tool} ${word}'`));
+    assert.equal(decision.rule, at(tool, word)?.ref);
+  }
+});
+
+void test('what the CLI reads otherwise is not shared', () => {
+  // `cargo run` ends the options at the first positional.
+  const rule = (subcommand: string) => ({ subcommand, flags: ['--bin', '-v'], args: [{ enum: ['a'] }] });
+  const policy = policyOf({ cargo: { allow: [rule('run'), rule('tree')] } });
+  assert.deepEqual(outcome(policy, ['cargo', 'tree', 'a', '-v']), ['tree', '-v', 'a']);
+  assert.equal(outcome(policy, ['cargo', 'run', 'a', '-v']), 'arg_not_allowed');
+});
+
+void test('a rule is not changed by what another one of another subcommand says', () => {
+  const rule = { flags: ['--when'], args: [{ enum: ['b'] }] };
+  const required = { '--when': { value: 'required' } } as const;
+  const strict = { subcommand: 'x', flags: ['--when'], flag_constraints: required, args: [{ enum: ['c'] }] };
+  const policy = policyOf({
+    tool: { allow: [{ subcommand: 'y', ...rule }, { subcommand: 'x', ...rule }, strict] },
+  });
+  assert.deepEqual(outcome(policy, ['tool', 'y', '--when', 'b']), ['y', '--when', 'b']);
+  assert.equal(outcome(policy, ['tool', 'x', '--when', 'b']), 'arg_missing');
+});
+
+void test('what is wrong with a rule is told at each place where it is written', () => {
+  const rule = (subcommand: string) => ({ subcommand, args: [{ pattern: '(a+)+b' }] });
+  const problems = problemsOf({ tool: { allow: [rule('x'), rule('y')] } });
+  assert.deepEqual(
+    problems.map((problem) => problem.split(': ')[0]),
+    ['tools.tool.allow.0.args.0.pattern', 'tools.tool.allow.1.args.0.pattern'],
+  );
 });

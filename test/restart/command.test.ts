@@ -7,7 +7,8 @@ import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { processRef } from '../../src/supervise/process.ts';
-import { readNamespaces, recordNamespace, setMarker } from '../../src/restart/store.ts';
+import { recordNamespace, setMarker } from '../../src/restart/store.ts';
+import { recordsOf } from './records.ts';
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const root = await mkdtemp(path.join(os.tmpdir(), 'wraptool-restart-'));
@@ -186,10 +187,10 @@ describe('reconcile', () => {
         would_clear: [marker.id],
       },
     );
-    assert.equal((await readNamespaces(env))[0]?.markers[0]?.cleared, null);
+    assert.equal((await recordsOf(env))[0]?.markers[0]?.cleared, null);
     const { code, out } = await run(env, 'reconcile', 'claude-app', '--note', 'was me', '--json');
     assert.deepEqual([code, JSON.parse(out).cleared[0].cleared.note], [0, 'was me']);
-    assert.equal((await readNamespaces(env))[0]?.markers[0]?.cleared?.note, 'was me');
+    assert.equal((await recordsOf(env))[0]?.markers[0]?.cleared?.note, 'was me');
     const folder = path.join(env.XDG_STATE_HOME, 'wraptool', 'log');
     const [file = ''] = await readdir(folder);
     const record = JSON.parse((await readFile(path.join(folder, file), 'utf8')).trim());

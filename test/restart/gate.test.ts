@@ -6,7 +6,7 @@ import { contract } from '../../src/restart/contract.ts';
 import { assess, isAuthorized, type GateFacts, type RestartRequest } from '../../src/restart/gate.ts';
 import { parseHook } from '../../src/restart/hook.ts';
 import { answer, preview } from '../../src/restart/preview.ts';
-import { principalOfLogin, principalOfPeer } from '../../src/restart/principal.ts';
+import { principalOfLogin, principalOfPassedOn, principalOfPeer } from '../../src/restart/principal.ts';
 import type { Marker } from '../../src/restart/types.ts';
 
 const marker: Marker = {
@@ -253,6 +253,18 @@ describe('the table of actions', () => {
     assert.equal(principalOfPeer(null, 1000).role, null);
     assert.deepEqual(principalOfLogin('viewer'), { actor: 'web:viewer', role: 'viewer' });
     assert.equal(principalOfLogin(null).role, null);
+  });
+  test('a page that asks for a login has no more than its process, and no more than the login', () => {
+    const [own, nobody] = [principalOfPeer(1000, 1000), principalOfPeer(1001, 1000)];
+    assert.deepEqual(principalOfPassedOn(own, 'operator'), {
+      actor: 'uid:1000 web:operator',
+      role: 'operator',
+    });
+    assert.deepEqual(principalOfPassedOn(own, 'viewer'), { actor: 'uid:1000 web:viewer', role: 'viewer' });
+    for (const login of [null, '', 'root', 'OPERATOR', 1, { role: 'operator' }])
+      assert.equal(principalOfPassedOn(own, login).role, null);
+    assert.equal(principalOfPassedOn(nobody, 'operator').role, null);
+    assert.equal(principalOfPassedOn(nobody, 'viewer').role, null);
   });
 });
 

@@ -1,55 +1,26 @@
 /** A gateway of `serve --name`: its restart is the service manager's, its contamination its own. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
-import { readNamespaces, setMarker } from '../../src/restart/store.ts';
+import { describe, test } from 'node:test';
+import { setMarker } from '../../src/restart/store.ts';
+import { createSession } from '../../src/up/session.ts';
+import { recordsOf } from './records.ts';
+import { armed, host, run, type Json } from './serve-support.ts';
+import { askPreview, askRestart } from '../../src/up/control/restart-client.ts';
 import { eventsOf } from '../gateway/records.ts';
-import { call, connect, main, world } from '../gateway/support.ts';
+import { call, connect } from '../gateway/support.ts';
 import { until } from '../support/until.ts';
 
-type Json = Record<string, unknown>;
-
-/** A host whose `systemctl` writes down how it was called. */
-async function host(t: TestContext, vars: Readonly<Record<string, string>>) {
-  const it = world(t);
-  const bin = path.join(it.dir, 'bin');
-  const calls = path.join(it.dir, 'calls');
-  await mkdir(bin);
-  await mkdir(path.join(it.dir, 'run'), { mode: 0o700 });
-  await writeFile(calls, '');
-  const script = `#!/bin/sh\nprintf '%s\\n' "$*" >> ${calls}\n[ "$2" = restart ] || { echo 'no such unit' >&2; exit 5; }\n`;
-  await writeFile(path.join(bin, 'systemctl'), script);
-  await chmod(path.join(bin, 'systemctl'), 0o755);
-  Object.assign(it.env, {
-    PATH: `${bin}:${it.env['PATH']}`,
-    XDG_RUNTIME_DIR: path.join(it.dir, 'run'),
-    XDG_STATE_HOME: path.join(it.dir, 'state'),
-  });
-  const words = ['serve', '--config', it.config, '--json', '--name', 'tools'];
-  const gateway = await it.serve({ args: words, env: vars });
-  const asked = async (...more: string[]) => {
-    const { code, out } = await run({ ...it.env }, 'restart', 'tools', '--json', ...more);
-    return { code, json: JSON.parse(out) as Json };
-  };
-  return { it, gateway, asked, calls: () => readFile(calls, 'utf8') };
-}
-
-function run(env: Readonly<Record<string, string>>, ...args: string[]) {
-  return new Promise<{ code: number; out: string; err: string }>((resolve, reject) => {
-    execFile(process.execPath, [main, ...args], { env }, (error, out, err) => {
-      const code = error === null ? 0 : error.code;
-      if (typeof code === 'number') resolve({ code, out, err });
-      else reject(error ?? new Error('no exit code'));
-    });
-  });
-}
-
-const armed = {
-  WRAPTOOL_OPERATOR_AUTHORIZATION: '1',
-  WRAPTOOL_RESTART_HOOK: 'systemd:wraptool@tools.service',
-};
+/** A session's facts: this process is its supervisor. */
+const about = ({ src, config }: { readonly src: string; readonly config: string }) => ({
+  harness: 'shell',
+  runtime: 'bubblewrap',
+  workspace: src,
+  roots: [src],
+  owner: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
+  config,
+  remotes: {},
+  shared: [],
+});
 
 describe('serve --name', { concurrency: 2 }, () => {
   void test('the hook names its unit: systemctl is asked by a fixed command line, and nobody is shown the unit', async (t) => {
@@ -96,6 +67,25 @@ describe('serve --name', { concurrency: 2 }, () => {
       assert.deepEqual([code, json['reason_code'], await calls()], [3, reason, '']);
     });
 
+  void test('a page asks with the rights of its login, and the log has both', async (t) => {
+    const { it, calls } = await host(t, armed);
+    const words = { namespace: 'tools', mode: 'restart', confirm: 'restart tools' };
+    const ask = async (login: 'viewer' | 'operator' | null) =>
+      (await askRestart(it.env, 'tools', { ...words, login }, true, () => undefined)).answer.reason_code;
+    assert.deepEqual(
+      [await ask('viewer'), await ask(null), await calls()],
+      ['unauthorized', 'unauthorized', ''],
+    );
+    assert.equal(await ask('operator'), 'host_action_required');
+    const { authorization } = await askPreview(it.env, 'tools', { ...words, login: 'viewer' });
+    assert.deepEqual([authorization.authorized, authorization.role], [false, 'viewer']);
+    const own = `uid:${process.getuid?.()}`;
+    assert.deepEqual(
+      (await eventsOf(it.log, 'restart')).map(({ actor }) => actor),
+      [`${own} web:viewer`, `${own} web:unknown`, `${own} web:operator`, `${own} web:operator`],
+    );
+  });
+
   void test('it is exempt from proof, but not while it is contaminated', async (t) => {
     const { it, gateway, asked } = await host(t, armed);
     const client = await connect(t, gateway.ready.url ?? '', it.src);
@@ -103,7 +93,7 @@ describe('serve --name', { concurrency: 2 }, () => {
       (await call(client, 'echo', { args: ['hi'] })).structuredContent?.['reason_code'];
     assert.equal(await echo(), undefined);
     assert.deepEqual(
-      (await readNamespaces(it.env)).map(({ name, kind }) => [name, kind]),
+      (await recordsOf(it.env)).map(({ name, kind }) => [name, kind]),
       [['tools', 'serve']],
     );
     await setMarker(
@@ -121,7 +111,7 @@ describe('serve --name', { concurrency: 2 }, () => {
   });
 
   void test('two of one name are refused; what a dead one left is no hindrance', async (t) => {
-    const { it, gateway } = await host(t, armed);
+    const { it, gateway, asked } = await host(t, armed);
     const words = ['serve', '--config', it.config, '--json', '--name', 'tools'];
     const second = await run(it.env, ...words);
     assert.equal(second.code, 1);
@@ -129,8 +119,19 @@ describe('serve --name', { concurrency: 2 }, () => {
       (JSON.parse(second.out.trim().split('\n').at(-1) ?? '') as { error: Json }).error['code'],
       'address_in_use',
     );
+    await assert.rejects(createSession(it.env, { given: 'tools', proposed: 'x' }, about(it)), {
+      code: 'session_exists',
+    });
+    assert.equal((await createSession(it.env, { proposed: 'tools' }, about(it))).state.name, 'tools-2');
+    const taken = await run(it.env, 'serve', '--config', it.config, '--json', '--name', 'tools-2');
+    assert.deepEqual(
+      [taken.code, (JSON.parse(taken.out.trim().split('\n').at(-1) ?? '') as { error: Json }).error['code']],
+      [1, 'address_in_use'],
+    );
     gateway.child.kill('SIGKILL');
     await until('it is gone', () => gateway.child.signalCode);
+    const nobody = await asked('--confirm', 'restart tools');
+    assert.deepEqual([nobody.code, nobody.json['reason_code']], [3, 'operator_authorization_missing']);
     await it.serve({ args: words });
   });
 });

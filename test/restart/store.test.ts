@@ -1,11 +1,21 @@
 /** Recorded namespaces and markers on a real disk. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { WraptoolError } from '../../src/errors.ts';
-import { clearMarkers, readNamespaces, recordNamespace, setMarker } from '../../src/restart/store.ts';
+import { assess } from '../../src/restart/gate.ts';
+import {
+  clearMarkers,
+  findNamespaces,
+  markersOf,
+  recordNamespace,
+  setMarker,
+} from '../../src/restart/store.ts';
+import { knownNamespaces } from '../../src/up/namespaces.ts';
+import { recordsOf } from './records.ts';
 
 const root = await mkdtemp(path.join(os.tmpdir(), 'wraptool-store-'));
 after(() => rm(root, { recursive: true, force: true }));
@@ -22,17 +32,25 @@ const session = { name: 'claude-app', kind: 'session' } as const;
 const killed = { reason: 'killed_by_signal', detail: 'SIGKILL to pid 4242' };
 const refusal = (code: string) => (error: unknown) => error instanceof WraptoolError && error.code === code;
 
+async function countsAsContaminated(env: Parameters<typeof markersOf>[0], name: string): Promise<void> {
+  for (const [marker] of [
+    await markersOf(env, name),
+    (await findNamespaces(env)).flatMap((one) => ('damaged' in one ? [one.damaged] : [])),
+  ])
+    assert.deepEqual([marker?.namespace, marker?.reason, marker?.cleared], [name, 'record_damaged', null]);
+}
+
 describe('a namespace', () => {
   test('that was never recorded is not there, and nothing is made by looking', async () => {
     const { env, folder } = await place();
-    assert.deepEqual(await readNamespaces(env), []);
+    assert.deepEqual(await recordsOf(env), []);
     await assert.rejects(stat(folder), { code: 'ENOENT' });
   });
   test('is recorded once and stays as it was', async () => {
     const { env } = await place();
     await recordNamespace(env, session, now);
     await recordNamespace(env, session, new Date(now.getTime() + 1000));
-    assert.deepEqual(await readNamespaces(env), [
+    assert.deepEqual(await recordsOf(env), [
       { version: 1, ...session, since: now.toISOString(), markers: [] },
     ]);
   });
@@ -67,7 +85,7 @@ describe('a marker', () => {
     assert.deepEqual(await clearMarkers(env, 'claude-app', { actor: 'uid:1', note: 'was me' }, later), [
       cleared,
     ]);
-    assert.deepEqual((await readNamespaces(env))[0]?.markers, [cleared]);
+    assert.deepEqual((await recordsOf(env))[0]?.markers, [cleared]);
     assert.deepEqual(await clearMarkers(env, 'claude-app', { actor: 'uid:1', note: 'again' }, later), []);
   });
   test('of one namespace is not cleared with another', async () => {
@@ -75,7 +93,7 @@ describe('a marker', () => {
     await setMarker(env, session, killed, now);
     await setMarker(env, { name: 'codex-web', kind: 'session' }, killed, now);
     await clearMarkers(env, 'codex-web', { actor: 'uid:1', note: 'x' }, now);
-    const live = (await readNamespaces(env)).map(({ name, markers }) => [
+    const live = (await recordsOf(env)).map(({ name, markers }) => [
       name,
       markers.some((one) => one.cleared === null),
     ]);
@@ -87,13 +105,27 @@ describe('a marker', () => {
   test('is not lost when twenty are set at once', async () => {
     const { env } = await place();
     await Promise.all(Array.from({ length: 20 }, () => setMarker(env, session, killed, now)));
-    const [record] = await readNamespaces(env);
+    const [record] = await recordsOf(env);
     assert.equal(new Set(record?.markers.map(({ id }) => id)).size, 20);
+  });
+  test('two hundred are kept, and the last of them counts', async () => {
+    const { env } = await place();
+    for (let number = 0; number < 205; number += 1)
+      await setMarker(env, session, { ...killed, detail: String(number) }, now);
+    const [record] = await recordsOf(env);
+    assert.deepEqual([record?.markers.length, record?.markers.at(-1)?.detail], [200, '204']);
+  });
+  test('a name that changed its kind is of the new one, and keeps its markers', async () => {
+    const { env } = await place();
+    await setMarker(env, session, killed, now);
+    await recordNamespace(env, { ...session, kind: 'serve' }, now);
+    const [record] = await recordsOf(env);
+    assert.deepEqual([record?.kind, record?.markers.length], ['serve', 1]);
   });
   test('clearing what was never recorded makes no record', async () => {
     const { env } = await place();
     assert.deepEqual(await clearMarkers(env, 'claude-app', { actor: 'uid:1', note: 'x' }, now), []);
-    assert.deepEqual(await readNamespaces(env), []);
+    assert.deepEqual(await recordsOf(env), []);
   });
 });
 
@@ -109,7 +141,7 @@ describe('what is not ours to trust', () => {
       (await readFile(file, 'utf8')).replace('"version": 1', '"version": 2'),
     ]) {
       await writeFile(file, text);
-      await assert.rejects(readNamespaces(env), refusal('state_damaged'));
+      await countsAsContaminated(env, 'claude-app');
       await assert.rejects(setMarker(env, session, killed, now), refusal('state_damaged'));
       assert.equal(await readFile(file, 'utf8'), text);
     }
@@ -121,13 +153,55 @@ describe('what is not ours to trust', () => {
       path.join(folder, 'codex-web.json'),
       await readFile(path.join(folder, 'claude-app.json')),
     );
-    await assert.rejects(readNamespaces(env), refusal('state_damaged'));
+    await countsAsContaminated(env, 'codex-web');
+    assert.deepEqual(await markersOf(env, 'claude-app'), []);
+  });
+  test('what is no file, or too large for one, is damaged, and never waited for', async () => {
+    const { env, folder } = await place();
+    await setMarker(env, session, killed, now);
+    const file = path.join(folder, 'claude-app.json');
+    const odd: readonly (() => Promise<unknown> | void)[] = [
+      () => mkdir(file),
+      () => symlink(folder, file),
+      () => symlink(file, file),
+      () => symlink('/dev/zero', file),
+      () => void execFileSync('mkfifo', [file]),
+      () => writeFile(file, Buffer.alloc(5 * 1024 * 1024, ' ')),
+    ];
+    for (const make of odd) {
+      await rm(file, { recursive: true });
+      await make();
+      await countsAsContaminated(env, 'claude-app');
+    }
+  });
+  test('it holds back its own namespace, and the servers in it, but nobody else’s', async () => {
+    const { env, folder } = await place();
+    await recordNamespace(env, session, now);
+    await writeFile(path.join(folder, 'codex-web.json'), 'x');
+    const { namespaces, markers } = await knownNamespaces(env, () => undefined);
+    const names = [...namespaces, { name: 'codex-web/tracker', kind: 'server' as const }];
+    const reasonOf = (namespace: string): string =>
+      assess(
+        { namespace, mode: 'restart', confirm: `restart ${namespace}` },
+        {
+          principal: { actor: 'uid:1', role: 'operator' },
+          namespaces: names,
+          operatorAuthorization: '1',
+          hook: 'session',
+          markers,
+        },
+      ).reason_code;
+    assert.deepEqual(['claude-app', 'codex-web', 'codex-web/tracker'].map(reasonOf), [
+      'host_action_required',
+      'contaminated_runtime',
+      'contaminated_runtime',
+    ]);
   });
   test('a folder that others can write is refused', async () => {
     const { env, folder } = await place();
     await recordNamespace(env, session, now);
     await chmod(folder, 0o777);
-    await assert.rejects(readNamespaces(env), refusal('unsafe_location'));
+    await assert.rejects(recordsOf(env), refusal('unsafe_location'));
     await assert.rejects(setMarker(env, session, killed, now), refusal('unsafe_location'));
   });
 });

@@ -5,7 +5,10 @@
  *   test('…', needs('docker'), async () => { … });
  */
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { pathWithGuix } from './guix.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** null: it is there. Otherwise the reason why not. */
 type Probe = () => string | null;
@@ -38,6 +41,17 @@ const probes = {
   netns: () => runs('unshare', ['--net', 'true']),
   'npm-registry': () =>
     runs('npm', ['view', 'node', 'name', '--fetch-retries=0', '--fetch-timeout=15000'], 30_000),
+  /** Another user can run wraptool from here. */
+  'other-user': () =>
+    root() ??
+    runs('setpriv', [
+      '--reuid=65534',
+      '--regid=65534',
+      '--clear-groups',
+      process.execPath,
+      main,
+      '--version',
+    ]),
   setpriv: () => root() ?? runs('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', 'true']),
 } satisfies Record<string, Probe>;
 

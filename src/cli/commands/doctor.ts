@@ -16,7 +16,7 @@ export function register(program: Command): void {
     .option('--json', 'as JSON')
     .addHelpText('after', '\nEnds with 1 where something is missing without which no session can start.')
     .action(async (flags: Flags) => {
-      const requirements = await examine(process.env, { config: flags.config });
+      const requirements = await examine(process.env, { config: flags.config, cwd: process.cwd() });
       const ok = !isIll(requirements);
       if (flags.json) printJson({ ok, requirements });
       else for (const line of requirements.flatMap(text)) printLine(line);

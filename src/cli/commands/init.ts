@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { configPath } from '../../config/load.ts';
 import { WraptoolError } from '../../errors.ts';
+import { packagePlace } from '../../places.ts';
 import { note, printJson, printLine } from '../voice.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -45,7 +46,7 @@ export async function init(options: { env: Env; path?: string | undefined }): Pr
 
 /** The template with the blocks of the CLIs that are on PATH, each with its real place. */
 async function starter(env: Env): Promise<string> {
-  const template = await readFile(new URL('../../../templates/config.yaml', import.meta.url), 'utf8');
+  const template = await readFile(packagePlace('templates/config.yaml'), 'utf8');
   const kept: string[] = [];
   let binary: string | null = '';
   let tools = 0;

@@ -33,11 +33,12 @@ export function register(program: Command): void {
       });
       if (flags.json) printJson({ dry_run: options.dryRun, pruned });
       else if (pruned.length === 0) note('nothing is left over');
-      else for (const one of pruned) printLine(line(one));
+      else for (const one of pruned) printLine(line(one, options.dryRun));
     });
 }
 
-function line({ what, bytes, removed }: Pruned): string {
+function line({ what, bytes, removed }: Pruned, dryRun: boolean): string {
   const size = bytes === null ? '' : ` (${(bytes / 1e6).toFixed(1)} MB)`;
-  return `${removed ? 'removed' : 'would remove'}: ${escapeHostile(what)}${size}`;
+  const done = removed ? 'removed' : dryRun ? 'would remove' : 'not removed, it is in use or gone by now';
+  return `${done}: ${escapeHostile(what)}${size}`;
 }

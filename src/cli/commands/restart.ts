@@ -115,7 +115,8 @@ async function ask(namespace: string | undefined, flags: RestartFlags): Promise<
     return 0;
   }
   const { answer: result, outcome } = await requestRestart(request, flags.wait ?? false);
-  if (flags.json === true) printJson(outcome === null ? result : { ...result, ...outcome });
+  if (flags.json === true)
+    printJson(outcome === null ? result : { ...result, ...outcome, detail: outcome.detail ?? result.detail });
   else printAnswer(result, outcome);
   if (!result.allowed) return 3;
   return outcome === null || outcome.health.status === 'clean' ? 0 : 1;
@@ -160,6 +161,12 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
       hint: 'wraptool restart policy lists them',
     });
   const own = liveMarkers(name, markers).filter(({ namespace }) => namespace === name);
+  const damaged = own.find(({ reason }) => reason === 'record_damaged');
+  // Before the log says that it was cleared.
+  if (damaged !== undefined)
+    throw new WraptoolError('state_damaged', `the record of "${name}" can't be read`, {
+      hint: damaged.detail,
+    });
   const cleared = dryRun === true ? own : own.length === 0 ? [] : await clear(name, note, config);
   if (json === true)
     return printJson({
@@ -176,7 +183,7 @@ async function reconcile(name: string, { note, config, dryRun, json }: Reconcile
 /** The log comes first: what can't be logged is not done. */
 async function clear(name: string, text: string, config: string | undefined) {
   const actor = `uid:${ownUid()}`;
-  const log = await openLog(await logFolder(config), { session: null });
+  const log = await openLog(await logFolder(config, name), { session: null });
   try {
     log.append({
       event: 'restart',

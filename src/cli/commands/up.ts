@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { Inspection } from '../../devcontainer/inspect.ts';
 import { WraptoolError } from '../../errors.ts';
+import { programPlace } from '../../places.ts';
 import type { UpOptions, UpWorld } from '../../up/options.ts';
 import { up } from '../../up/run.ts';
 import { describeUp } from '../../up/specify.ts';
@@ -61,9 +61,7 @@ function world(json: boolean): UpWorld {
   return {
     env: process.env,
     cwd: process.cwd(),
-    main: fileURLToPath(
-      new URL(import.meta.url.endsWith('.ts') ? '../../main.ts' : '../../main.js', import.meta.url),
-    ),
+    main: programPlace('main'),
     step: createStep({ quiet: process.argv.includes('--quiet'), json }),
     note: json ? (text) => printEvent({ event: 'note', text }) : note,
     warn: json ? (text) => printEvent({ event: 'warning', text }) : warn,

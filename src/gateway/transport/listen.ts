@@ -103,10 +103,12 @@ function running(
       for (const subscription of [...wire.subscriptions]) subscription.end();
       // A client that is about to use a connection which it kept open must not find it closed.
       const linger = performance.now() + lingerMs;
+      // What is begun is waited for; a connection that is kept open for more later would keep this gateway.
       while (wire.open.calls > 0 || (performance.now() < linger && (await connections(servers)) > 0)) {
         // With a stream may end what its session runs.
         for (const session of [...wire.sessions.all()])
           if (session.running.size === 0) for (const stream of [...session.streams]) stream.close();
+        if (performance.now() >= linger) for (const server of servers) server.closeIdleConnections();
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },

@@ -33,16 +33,27 @@ export function builtInName(tool: string, binary: string): string | null {
 
 /** The grammar of a tool: built in by the base name of its binary, else by its own name; the config's keys win. */
 export function grammarFor(tool: string, binary: string, spec: GrammarSpec | undefined): Grammar {
-  const facts = builtIn.get(builtInName(tool, binary) ?? '') ?? {};
-  const options = spec?.options ?? facts.options ?? 'gnu';
+  const name = builtInName(tool, binary) ?? '';
+  return spec === undefined
+    ? (unchanged.get(name) ?? unknown)
+    : withKeys(builtIn.get(name) ?? unknown.facts, spec);
+}
+
+function withKeys(facts: BuiltIn, spec: GrammarSpec): Grammar {
+  const options = spec.options ?? facts.options ?? 'gnu';
   return {
     options,
     // Unknown single-dash programs read the next word; fewer of them know "-name=value".
-    longValues:
-      spec?.long_values ?? facts.longValues ?? (options === 'single-dash' ? 'detached' : 'attached'),
-    responseFiles: spec?.response_files ?? facts.responseFiles ?? false,
-    plusOptions: spec?.plus_options ?? facts.plusOptions ?? false,
-    oldStyleOptions: spec?.old_style_options ?? facts.oldStyleOptions ?? false,
+    longValues: spec.long_values ?? facts.longValues ?? (options === 'single-dash' ? 'detached' : 'attached'),
+    responseFiles: spec.response_files ?? facts.responseFiles ?? false,
+    plusOptions: spec.plus_options ?? facts.plusOptions ?? false,
+    oldStyleOptions: spec.old_style_options ?? facts.oldStyleOptions ?? false,
     facts,
   };
 }
+
+/** One for all tools of a kind. */
+const unknown = withKeys({}, {});
+const unchanged: ReadonlyMap<string, Grammar> = new Map(
+  [...builtIn].map(([name, facts]) => [name, withKeys(facts, {})]),
+);

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { readOptions } from '../options.ts';
 import { exchange, type Message } from '../upstream.ts';
 import { preflightClient, type Env, type Expected, type Finding, type Probe } from './types.ts';
@@ -7,13 +8,18 @@ const answerMs = 20_000;
 
 /** The gateway as a client sees it. */
 export async function checkGateway({ workspace, probe }: Expected, env: Env): Promise<Finding[]> {
-  const reasons = await probeGateway(workspace, probe, env);
+  const reasons = await probeGateway(workspace, probe ?? (await told()), env);
   return reasons.map((detail) => ({
     check: 'gateway',
     level: 'fault',
     detail,
     mend: 'look into its log: gateway.log in the session’s folder',
   }));
+}
+
+/** An end without a word: there is no gateway to ask. */
+async function told(): Promise<Probe> {
+  return JSON.parse(await text(process.stdin)) as Probe;
 }
 
 /** A client's first words and one call, said as the relay says them; what was missing, nothing where all is well. */

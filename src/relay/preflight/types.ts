@@ -12,7 +12,8 @@ export type Expected = {
   readonly terminal: { readonly rows: number; readonly columns: number; readonly own: boolean } | null;
   /** Variables that the operator named to be in here. */
   readonly named: readonly string[];
-  readonly probe: Probe;
+  /** Null: told on stdin, when the gateway is there. */
+  readonly probe: Probe | null;
 };
 
 /** What proves a gateway: a tool that answers, and the config that it says to serve. */

@@ -13,13 +13,15 @@ import type {
 } from 'unbash';
 import { Expander } from './expand.ts';
 import { isKnown } from './holes.ts';
-import { longestText, newShell, type Input, type Machine, type Shell } from './machine.ts';
+import { childShell, longestText, newShell, type Input, type Machine, type Shell } from './machine.ts';
 import { runVerb } from './verbs/run.ts';
 import { wroteFile } from './verbs/files.ts';
 import { mentionsKill } from './verbs/names.ts';
 
 type Node = Parameters<Walker['node']>[0];
 const longestLoop = 200;
+const commandVariables =
+  /^(?:EDITOR|VISUAL|SUDO_EDITOR|PAGER|MANPAGER|BROWSER|LESSOPEN|LESSCLOSE|GIT_(?:EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|ASKPASS|EXTERNAL_DIFF)|SSH_ASKPASS|PROMPT_COMMAND)$/;
 
 /** Makes the machine able to run commands and texts. */
 export function connect(m: Machine): void {
@@ -208,6 +210,7 @@ class Walker {
   #command(node: Command, shell: Shell, input: Input): string {
     const assignments = node.prefix.filter((one) => one.type === 'Assignment');
     for (const one of assignments) this.#assign(one, shell);
+    if (node.name !== undefined) this.#runLater(assignments, shell);
     const words = node.args.map((one) => (one.type === 'Assignment' ? wordOf(one) : one));
     const argv = node.name === undefined ? [] : this.#expand.fields([node.name, ...words], shell);
     this.#declare(argv[0], node.args, shell);
@@ -220,7 +223,18 @@ class Walker {
   /** `export A=x`, `declare -a B=(…)`: their arguments are assignments. */
   #declare(name: string | undefined, args: Command['args'], shell: Shell): void {
     if (name === undefined || !/^(?:export|declare|typeset|local|readonly)$/.test(name)) return;
-    for (const one of args) if (one.type === 'Assignment') this.#assign(one, shell);
+    const given = args.filter((one) => one.type === 'Assignment');
+    for (const one of given) this.#assign(one, shell);
+    if (name === 'export') this.#runLater(given, shell);
+  }
+
+  /** Variables that hold a command line, in the environment of programs that run it. */
+  #runLater(given: readonly Assignment[], shell: Shell): void {
+    for (const { name } of given)
+      if (commandVariables.test(name))
+        this.source((shell.vars.get(name) ?? []).join(' ').replace(/^\|/, ''), childShell(shell), {
+          rest: '',
+        });
   }
 
   #assign({ name, value, append, index }: Assignment, shell: Shell): void {

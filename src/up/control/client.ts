@@ -26,16 +26,18 @@ export async function ask(env: Env, name: string, request: Request): Promise<Ans
     writeLine(socket, request);
     const line = await inTime(readLine(socket), name);
     if (line === null) throw unreachable(name, 'it closed the connection');
-    const answer = JSON.parse(line) as Request & {
-      error?: { code: ErrorCode; message: string; hint: string | null };
-    };
-    if (answer.error === undefined) return { socket, answer };
-    const { code, message, hint } = answer.error;
-    throw new WraptoolError(code, message, { hint: hint ?? undefined });
+    return { socket, answer: accepted(JSON.parse(line) as Request) };
   } catch (error) {
     socket.destroy();
     throw error;
   }
+}
+
+/** An answer as it is. Error: the supervisor's own, where it is one. */
+export function accepted(answer: Request): Request {
+  const error = answer['error'] as { code: ErrorCode; message: string; hint: string | null } | undefined;
+  if (error === undefined) return answer;
+  throw new WraptoolError(error.code, error.message, { hint: error.hint ?? undefined });
 }
 
 async function connect(env: Env, file: string, name: string): Promise<Socket> {

@@ -1,5 +1,5 @@
 /** Requests and answers on a session's control socket: one line of JSON each; what follows is the command's own. */
-import type { Socket } from 'node:net';
+import { createConnection, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 export type Request = Readonly<Record<string, unknown>>;
@@ -11,6 +11,20 @@ export function controlSocket(sessionDir: string): string {
 /** Of a gateway without a session: no session's folder has a dot in its name. */
 export function serveSocket(sessions: string, name: string): string {
   return join(sessions, `${name}.sock`);
+}
+
+/** Whether somebody listens on a socket: what a dead one left refuses. */
+export function answers(file: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const probe = createConnection(file);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? resolve(false) : reject(error),
+    );
+  });
 }
 
 const longest = 1024 * 1024;

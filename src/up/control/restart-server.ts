@@ -3,19 +3,21 @@
  * and only then done. Nothing that the client says but namespace, mode and phrase counts.
  */
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { WraptoolError } from '../../errors.ts';
-import type { GateFacts, RestartRequest } from '../../restart/gate.ts';
+import { actionIdOf, type GateFacts, type RestartRequest } from '../../restart/gate.ts';
 import type { Health } from '../../restart/health.ts';
 import { parseHook } from '../../restart/hook.ts';
-import { answer, preview } from '../../restart/preview.ts';
-import { principalOfPeer } from '../../restart/principal.ts';
-import type { Mode } from '../../restart/types.ts';
+import { answer, preview, rateLimited, type Answer } from '../../restart/preview.ts';
+import { principalOfPassedOn, principalOfPeer, type Principal } from '../../restart/principal.ts';
+import type { Marker, Mode } from '../../restart/types.ts';
 import type { Credentials } from '../../supervise/credentials.ts';
 import type { Audit } from '../audit.ts';
-import type { RestartResult } from '../gateways.ts';
+import type { RestartResult } from '../outcomes.ts';
 import { knownNamespaces } from '../namespaces.ts';
 import { writeLine, type Request } from './line.ts';
 import type { Handler } from './server.ts';
+import type { Turns } from './turns.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +35,9 @@ export type RestartSupervisor = {
   readonly env: Env;
   readonly arming: Arming;
   readonly audit: Audit;
+  readonly turns: Turns;
+  /** Markers that count although they could not be written yet. */
+  unwritten?(): Promise<readonly Marker[]>;
   /** Carries it out. `server`: only that upstream server. Never rejects for what a gateway does. */
   act(
     hook: NonNullable<ReturnType<typeof parseHook>>,
@@ -52,12 +57,12 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
     const [parent, server = null] = asked.namespace.split('/', 2);
     if (parent !== supervisor.name)
       throw new WraptoolError('usage', `the supervisor of "${supervisor.name}" does not answer for another`);
-    const facts = await factsFor(supervisor, peer);
+    const principal = principalOf(request, peer);
+    const facts = await factsFor(supervisor, principal);
     if (request['preview'] === true) {
       writeLine(connection, { ok: true, preview: preview(asked, facts) });
       return;
     }
-    const judged = answer(asked, facts);
     const ids = {
       restart: randomBytes(8).toString('hex'),
       ...(supervisor.sessionId === null ? {} : { session: supervisor.sessionId }),
@@ -70,9 +75,15 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
         mode: asked.mode.slice(0, 100),
         result,
         reason,
-        action_id: judged.action_id.slice(0, 200),
+        action_id: actionIdOf(asked.mode).slice(0, 200),
         ids,
       });
+    const judged = await inTurn(supervisor, asked, request['progress'] === true, connection, {
+      first: answer(asked, facts),
+      again: async () => answer(asked, await factsFor(supervisor, principal)),
+    });
+    // Nobody is there any more to whom it was worth waiting for.
+    if (judged === null) return record('withdrawn', 'asker_gone');
     // What can't be logged is not done.
     await record(judged.allowed ? 'handed_over' : 'refused', judged.reason_code);
     writeLine(connection, { ok: true, answer: judged });
@@ -81,9 +92,44 @@ export function restartHandler(supervisor: RestartSupervisor): Handler {
     const wait = request['wait'] === true;
     if (!wait) connection.end();
     const outcome = await carryOut(supervisor, asked, () => supervisor.act(hook, asked.mode as Mode, server));
-    await record(outcome.result, outcome.reason ?? outcome.health.status);
+    // It is done all the same, and who waits is told so.
+    await record(outcome.result, outcome.reason ?? outcome.health.status).catch((error: unknown) => {
+      if (!(error instanceof WraptoolError)) throw error;
+      const { namespace, mode } = asked;
+      supervisor.note(
+        `what came of "${mode} ${namespace}" (${outcome.result}) is not in the log: ${error.message}`,
+      );
+    });
     if (wait) writeLine(connection, { ok: true, outcome });
   };
+}
+
+/** What may be done waits for its turn, and is judged again where it waited. Null: whoever asked has gone. */
+async function inTurn(
+  { turns }: RestartSupervisor,
+  { namespace }: RestartRequest,
+  progress: boolean,
+  connection: Socket,
+  judge: { readonly first: Answer; readonly again: () => Promise<Answer> },
+): Promise<Answer | null> {
+  if (!judge.first.allowed) return judge.first;
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  connection.once('close', leave);
+  if (connection.destroyed) leave();
+  // Without a reader its end is not noticed. It has nothing more to say.
+  connection.resume();
+  const say = (ms: number): void => {
+    if (progress) writeLine(connection, { ok: true, waiting_ms: ms });
+  };
+  try {
+    const turn = await turns.take(namespace, say, gone.signal);
+    if (turn === 'gone') return null;
+    if (typeof turn === 'object') return rateLimited(judge.first, turn.retryAfterMs);
+    return turn === 'now' ? judge.first : await judge.again();
+  } finally {
+    connection.off('close', leave);
+  }
 }
 
 async function carryOut(
@@ -115,11 +161,17 @@ async function carryOut(
   };
 }
 
-async function factsFor(supervisor: RestartSupervisor, peer: Credentials | null): Promise<GateFacts> {
+/** From the connection; a page says for whose login it asks. */
+function principalOf(request: Request, peer: Credentials | null): Principal {
+  const own = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
+  return request['login'] === undefined ? own : principalOfPassedOn(own, request['login']);
+}
+
+async function factsFor(supervisor: RestartSupervisor, principal: Principal): Promise<GateFacts> {
   const { env, arming } = supervisor;
+  const unwritten = (await supervisor.unwritten?.()) ?? [];
   const { namespaces, markers } = await knownNamespaces(env, (text) => supervisor.note(text));
-  const principal = principalOfPeer(peer?.uid ?? null, process.geteuid?.() ?? 0);
-  return { principal, namespaces, markers, ...arming };
+  return { principal, namespaces, markers: [...markers, ...unwritten], ...arming };
 }
 
 function read(request: Request): RestartRequest {

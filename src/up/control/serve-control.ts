@@ -3,20 +3,21 @@
  * nothing itself: its unit is the host's service manager's.
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { createConnection } from 'node:net';
 import { assertOperatorsOwn } from '../../config/location.ts';
 import { WraptoolError } from '../../errors.ts';
 import { sessionsDir } from '../../paths.ts';
 import { health } from '../../restart/health.ts';
-import { liveMarkers } from '../../restart/gate.ts';
-import { readNamespace, recordNamespace } from '../../restart/store.ts';
+import { markersOf, recordNamespace } from '../../restart/store.ts';
 import { systemctl } from '../../supervise/systemctl.ts';
 import { armingOf } from '../arming.ts';
 import { Audit } from '../audit.ts';
 import { checkName } from '../session-name.ts';
-import { serveSocket } from './line.ts';
+import { listSessions } from '../session.ts';
+import { keptBucket } from './kept-bucket.ts';
+import { answers, serveSocket } from './line.ts';
 import { restartHandler } from './restart-server.ts';
 import { openControl, type Control } from './server.ts';
+import { Turns } from './turns.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -41,12 +42,17 @@ export async function openServeControl({
   const dir = sessionsDir(env);
   await assertOperatorsOwn(dir, 'state');
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await recordNamespace(env, { name, kind: 'serve' }, new Date());
   const file = serveSocket(dir, name);
+  const sessions = await listSessions(env);
+  if (sessions.some(({ session, alive }) => alive && session?.state.name === name))
+    throw new WraptoolError('address_in_use', `there is a session "${name}" already`, {
+      hint: 'choose another --name',
+    });
   if (await answers(file))
     throw new WraptoolError('address_in_use', `a gateway named "${name}" runs already`, {
       hint: 'choose another --name',
     });
+  await recordNamespace(env, { name, kind: 'serve' }, new Date());
   await rm(file, { force: true });
   const audit = new Audit(log, null);
   const handler = restartHandler({
@@ -55,6 +61,7 @@ export async function openServeControl({
     env,
     arming: armingOf(env, false),
     audit,
+    turns: new Turns({ kept: keptBucket(dir, name) }),
     note,
     act: async (hook, mode, server) => {
       // The gates let no other hook through for this kind of namespace, and know no server in it.
@@ -64,8 +71,7 @@ export async function openServeControl({
       return { result: 'requested', reason: null, detail: null };
     },
     health: async () => {
-      const record = await readNamespace(env, name);
-      const markers = liveMarkers(name, record?.markers ?? []);
+      const markers = await markersOf(env, name);
       return health({ namespace: name, down: null, proof: null, markers, exempt: true });
     },
   });
@@ -76,17 +82,4 @@ export async function openServeControl({
       await audit.close();
     },
   };
-}
-
-function answers(file: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const probe = createConnection(file);
-    probe.once('connect', () => {
-      probe.destroy();
-      resolve(true);
-    });
-    probe.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? resolve(false) : reject(error),
-    );
-  });
 }

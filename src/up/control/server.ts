@@ -46,9 +46,11 @@ export async function openControl(
   const admit = async (socket: Socket): Promise<void> => {
     // Where it cannot be loaded, the modes above are what keeps others out.
     const read = await (credentials ??= loadCredentials());
-    const peer = typeof read === 'string' ? null : read(socket);
-    if (peer !== null && peer.uid !== own && peer.uid !== 0) socket.destroy();
-    else await answer(socket, peer, handlers, fault);
+    if (typeof read === 'string') return answer(socket, null, handlers, fault);
+    // Null: one that is gone already. It gets no answer, and nothing is done for it.
+    const peer = read(socket);
+    if (peer !== null && (peer.uid === own || peer.uid === 0)) await answer(socket, peer, handlers, fault);
+    else socket.destroy();
   };
   await listen(server, file);
   // Loaded aside: the first request need not wait for it.

@@ -22,8 +22,10 @@ export async function postGuard(
   users: { harness: string; keeper: string },
 ): Promise<Guard> {
   const options = { env: { PATH: '/usr/local/bin:/usr/bin:/bin' }, cwd: '/', tty: false };
-  const polite = await commands.open(['/bin/sh', '-c', ask], { ...options, user: users.harness });
-  const keeper = await commands.open(['/bin/sh', '-c', kill], { ...options, user: users.keeper });
+  const [polite, keeper] = await Promise.all([
+    commands.open(['/bin/sh', '-c', ask], { ...options, user: users.harness }),
+    commands.open(['/bin/sh', '-c', kill], { ...options, user: users.keeper }),
+  ]);
   for (const { stream } of [polite, keeper]) {
     // Its end is told by the engine's event; the stream is only there to be held.
     stream.on('error', (error: NodeJS.ErrnoException) => {

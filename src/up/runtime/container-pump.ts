@@ -36,9 +36,7 @@ export class Pump {
   /** After the command's end: waits until its output has been passed on, then lets go of every stream. */
   async settle(): Promise<void> {
     let seen = -1;
-    const done = this.#done.then(() => true);
-    while (!(await Promise.race([done, later(restMs)])) && (this.#writing || seen !== this.#moved))
-      seen = this.#moved;
+    while (!(await within(this.#done, restMs)) && (this.#writing || seen !== this.#moved)) seen = this.#moved;
     this.letGo();
     await this.#done;
   }
@@ -97,7 +95,13 @@ export class Pump {
   }
 }
 
-async function later(ms: number): Promise<false> {
-  await new Promise((resolve) => setTimeout(resolve, ms));
-  return false;
+/** Leaves no timer behind: it would hold the process after all else is done. */
+async function within(done: Promise<void>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([done.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { createRequire, getCompileCacheDir } from 'node:module';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { WraptoolError } from '../../errors.ts';
@@ -165,6 +165,9 @@ function cliEnvironment(
     LANG: 'C.UTF-8',
     [makerVariable]: request.sessionId,
   };
+  // The cache of compiled code that this process uses has been looked at: see cli/compile-cache.ts.
+  const compiled = getCompileCacheDir();
+  if (compiled !== undefined) made['NODE_COMPILE_CACHE'] = dirname(compiled);
   for (const name of ['PATH', 'HOME', 'USER', 'DOCKER_CONFIG']) {
     const value = env[name];
     if (value !== undefined) made[name] = value;

@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { WraptoolError } from '../../errors.ts';
+import { packagePlace } from '../../places.ts';
 import type { Engine, LabelledImage } from './docker.ts';
 import type { LaunchSpec, Progress } from './runtime.ts';
 
 /** Folder of the default definition. */
-export const definitionFolder = fileURLToPath(new URL('../../../devcontainer', import.meta.url));
+export const definitionFolder = packagePlace('devcontainer');
 
 export type ImagePlan = {
   readonly name: string;
@@ -28,9 +28,13 @@ const baseIdLabel = 'wraptool.base-id';
 
 /**
  * Images of ours that no container is of; with `all`, those too that the next session could use. Otherwise only those that
- * were built by another recipe, or on a base that is another one by now.
+ * were built by another recipe, or on a base that is another one by now. `going`: names that are being removed.
  */
-export async function unusedImages(engine: Engine, all: boolean): Promise<readonly LabelledImage[]> {
+export async function unusedImages(
+  engine: Engine,
+  all: boolean,
+  going: ReadonlySet<string> = new Set(),
+): Promise<readonly LabelledImage[]> {
   const recipe = digest(await readRecipe());
   const labelled = await engine.images(`${ownImage}=devcontainer`);
   // An image that the operator built on one of ours, or another name of one, has our labels too.
@@ -38,7 +42,7 @@ export async function unusedImages(engine: Engine, all: boolean): Promise<readon
   const old = await Promise.all(
     found.map(async ({ labels }) => {
       const base = labels[baseLabel];
-      if (all || base === undefined || labels[recipeLabel] !== recipe) return true;
+      if (all || base === undefined || going.has(base) || labels[recipeLabel] !== recipe) return true;
       return (await engine.imageId(base)) !== labels[baseIdLabel];
     }),
   );

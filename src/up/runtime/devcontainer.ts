@@ -1,10 +1,10 @@
 /** A session in a Dev Container: the CLI sets it up from the default definition, the engine's API does the rest. */
-import { access, constants, mkdir, readFile } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Availability } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
 import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
-import { buildApproved, planBuild, type BuildPlan } from './approved-image.ts';
+import { buildApproved, buildingName, planBuild, unusedApproved, type BuildPlan } from './approved-image.ts';
 import { environment, grantsOf } from './approved.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
@@ -21,6 +21,7 @@ import {
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
 import { workspaceBinds } from './granted-binds.ts';
+import { findOnPath, trustedPath } from './find-program.ts';
 import type { Grants } from './grants.ts';
 import { lifecycleSteps, runLifecycle } from './lifecycle.ts';
 import { maskedEnv } from './mask.ts';
@@ -46,14 +47,18 @@ export class Devcontainer implements Runtime {
     this.#env = env;
   }
 
-  async available(options: { baseImage: string | null }): Promise<Availability> {
+  async available(options: {
+    baseImage: string | null;
+    workspace?: string | undefined;
+  }): Promise<Availability> {
     if (process.platform !== 'linux')
       return no(`it is for Linux, this is ${process.platform}`, 'use a Linux machine');
     if (findCli() === null)
       return no('the Dev Containers CLI is missing', 'install wraptool with its dependencies: "npm install"');
-    if ((await findDocker(this.#env)) === null)
+    const theirs = options.workspace === undefined ? [] : [options.workspace];
+    if ((await findOnPath('docker', this.#env['PATH'], theirs)) === null)
       return no('there is no "docker" on PATH', 'install Docker and its client');
-    const endpoint = await resolveEndpoint(this.#env);
+    const endpoint = await resolveEndpoint(this.#env, theirs);
     if (!endpoint.ok) return endpoint;
     const unreachable = await Engine.unreachable(endpoint.socketPath);
     if (unreachable !== null) return no(unreachable.reason, unreachable.hint);
@@ -73,8 +78,9 @@ export class Devcontainer implements Runtime {
   }
 
   async describe(spec: LaunchSpec): Promise<Description> {
-    const engine = await this.#engine();
-    const { build, granted } = await this.#approved(spec);
+    const engine = await this.#engine(spec);
+    const dockerPath = await this.#client(spec);
+    const { build, granted } = await this.#approved(spec, dockerPath);
     const plan = await planImage(engine, build === null ? spec : { ...spec, baseImage: build.image });
     const mounts = mountsOf(spec, await workspaceMounts(spec.workspace, { make: false }));
     const folder = sessionFolder(spec);
@@ -99,7 +105,7 @@ export class Devcontainer implements Runtime {
         argv: upCommand(findCli() ?? 'devcontainer', {
           folder,
           labels: labels(spec),
-          dockerPath: (await findDocker(this.#env)) ?? 'docker',
+          dockerPath,
         }),
       },
       ...lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path).map(({ name, script }) => ({
@@ -115,12 +121,13 @@ export class Devcontainer implements Runtime {
   }
 
   async prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started> {
-    const engine = await this.#engine();
-    const [cli, dockerPath] = [findCli(), await findDocker(this.#env)];
-    if (cli === null || dockerPath === null)
-      throw new WraptoolError('runtime_unavailable', 'the Dev Containers CLI or docker is missing');
-    const { build, granted } = await this.#approved(spec);
-    const host = { env: this.#env, folder: sessionFolder(spec), spec };
+    const engine = await this.#engine(spec);
+    const [cli, dockerPath] = [findCli(), await this.#client(spec)];
+    if (cli === null) throw new WraptoolError('runtime_unavailable', 'the Dev Containers CLI is missing');
+    const { build, granted } = await this.#approved(spec, dockerPath);
+    // It and the client look for programs by themselves.
+    const env = { ...this.#env, PATH: await trustedPath(this.#env['PATH'], hostile(spec)) };
+    const host = { env, folder: sessionFolder(spec), spec };
     if (build !== null && spec.approved !== undefined)
       await buildApproved(engine, spec.approved, build, host, progress, signal);
     const based = build === null ? spec : { ...spec, baseImage: build.image };
@@ -137,7 +144,7 @@ export class Devcontainer implements Runtime {
     };
     await mkdir(request.folder, { recursive: true, mode: 0o700 });
     try {
-      const id = await devcontainerUp(cli, request, this.#env, progress, signal);
+      const id = await devcontainerUp(cli, request, env, progress, signal);
       await checkContainer(engine, id, spec, mounts, granted);
       return await guarded(engine, id, spec, workspace, { granted, progress, signal });
     } catch (error) {
@@ -164,35 +171,54 @@ export class Devcontainer implements Runtime {
       );
     }
     const makers = await endMakers(session.id);
-    const wanted = [`wraptool.session=${session.name}`, ownLabel()];
-    return [...makers, ...(await removeLabelled(await Engine.connect(endpoint.socketPath), wanted))];
+    // By its id: a session of this name of another state folder may be alive.
+    const wanted = [`wraptool.id=${session.id}`, ownLabel()];
+    const engine = await Engine.connect(endpoint.socketPath);
+    await engine.removeImage(buildingName(session.id));
+    return [...makers, ...(await removeLabelled(engine, wanted))];
   }
 
   async leftovers(all: boolean): Promise<readonly Leftover[]> {
     const endpoint = await resolveEndpoint(this.#env);
     if (!endpoint.ok || (await Engine.unreachable(endpoint.socketPath)) !== null) return [];
     const engine = await Engine.connect(endpoint.socketPath);
-    return (await unusedImages(engine, all)).map(({ name, bytes }) => ({
+    const approved = await unusedApproved(engine, this.#env, all);
+    const going = new Set(approved.map(({ name }) => name));
+    // Those that stand on others first.
+    return [...(await unusedImages(engine, all, going)), ...approved].map(({ name, bytes }) => ({
       what: `image ${name}`,
       bytes,
-      remove: async () => void (await engine.removeImage(name)),
+      remove: () => engine.removeImage(name),
     }));
   }
 
   /** How an approved definition's image is built, and what it grants; nothing for the default one. */
-  async #approved(spec: LaunchSpec): Promise<{ build: BuildPlan | null; granted: Grants | undefined }> {
+  async #approved(
+    spec: LaunchSpec,
+    dockerPath: string,
+  ): Promise<{ build: BuildPlan | null; granted: Grants | undefined }> {
     if (spec.approved === undefined) return { build: null, granted: undefined };
     const host = {
       env: this.#env,
       folder: sessionFolder(spec),
       cli: findCli() ?? 'devcontainer',
-      dockerPath: (await findDocker(this.#env)) ?? 'docker',
+      dockerPath,
+      id: spec.session.id,
     };
     return { build: planBuild(spec.approved, host), granted: grantsOf(spec.approved, spec, this.#env) };
   }
 
-  async #engine(): Promise<Engine> {
-    const endpoint = await resolveEndpoint(this.#env);
+  /** Absolute path of the engine's client. Error: runtime_unavailable. */
+  async #client(spec: LaunchSpec): Promise<string> {
+    const found = await findOnPath('docker', this.#env['PATH'], hostile(spec));
+    if (found !== null) return found;
+    throw new WraptoolError('runtime_unavailable', 'there is no "docker" on PATH outside of the workspace', {
+      hint: 'install Docker and its client',
+    });
+  }
+
+  async #engine(spec: LaunchSpec): Promise<Engine> {
+    const endpoint = await resolveEndpoint(this.#env, hostile(spec));
     if (!endpoint.ok)
       throw new WraptoolError('runtime_unavailable', endpoint.reason, { hint: endpoint.hint });
     return Engine.connect(endpoint.socketPath);
@@ -250,7 +276,14 @@ async function furnished(
 ): Promise<CommandOptions> {
   const { spec, workspace, granted, progress, signal } = given;
   const keeper = keeperId(spec.workspace.uid);
-  const guard = await postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` });
+  const env =
+    granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
+  const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
+  // At once: each costs what a start of a command in a container does.
+  const [guard] = await Promise.all([
+    postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` }),
+    proveMounts(commands, spec, { workspace, granted }, options),
+  ]);
   guard.broken
     .then(() => {
       // An unguarded container does not go on.
@@ -260,10 +293,6 @@ async function furnished(
     .catch((error: unknown) =>
       commands.fail(new WraptoolError('runtime_failed', 'the container ended', { cause: error })),
     );
-  const env =
-    granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
-  const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
-  await proveMounts(commands, spec, { workspace, granted }, options);
   if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
   const steps = lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path);
   // Whoever is asked to end ends the container, and with it what runs there.
@@ -365,18 +394,9 @@ async function defaultDefinition(): Promise<Definition> {
   return JSON.parse(text.replace(/^\s*\/\/.*$/gm, '')) as Definition;
 }
 
-/** Absolute path of the engine's client. Relative parts of PATH could be the workspace's. */
-async function findDocker(env: Env): Promise<string | null> {
-  for (const dir of (env['PATH'] ?? '').split(delimiter).filter(isAbsolute)) {
-    const path = join(dir, 'docker');
-    try {
-      await access(path, constants.X_OK);
-      return path;
-    } catch (error) {
-      if (!['ENOENT', 'EACCES', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-    }
-  }
-  return null;
+/** What of the host an agent may write: no program and no setting is taken from there. */
+function hostile(spec: LaunchSpec): readonly string[] {
+  return [spec.workspace.path, spec.home];
 }
 
 function no(reason: string, hint: string): Availability {

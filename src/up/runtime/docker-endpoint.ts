@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { liesIn } from './find-program.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -12,10 +13,20 @@ export type Endpoint =
 
 const defaultSocket = '/var/run/docker.sock';
 
-/** DOCKER_HOST, else the current context, else the default socket. */
-export async function resolveEndpoint(env: Env): Promise<Endpoint> {
+/**
+ * DOCKER_HOST, else the current context, else the default socket. Settings in one of the folders of `hostile` are refused:
+ * they say which programs the client runs.
+ */
+export async function resolveEndpoint(env: Env, hostile: readonly string[] = []): Promise<Endpoint> {
+  const settings = env['DOCKER_CONFIG'] ?? '';
+  if (settings !== '' && (await liesIn(resolve(settings), hostile)))
+    return {
+      ok: false,
+      reason: `DOCKER_CONFIG is "${settings}", a folder of the workspace: the client runs programs from there`,
+      hint: 'unset DOCKER_CONFIG, or let it name a folder outside of the workspace',
+    };
   const host = env['DOCKER_HOST'];
-  if (host !== undefined && host !== '') return judge(host, `DOCKER_HOST is "${host}"`);
+  if (host !== undefined && host !== '') return judge(host, `DOCKER_HOST is "${host}"`, hostile);
   // Empty is unset: as a relative folder it would be the current one, an agent's.
   const folder = env['DOCKER_CONFIG'] || join(env['HOME'] || homedir(), '.docker');
   const context = env['DOCKER_CONTEXT'] || (await currentContext(folder));
@@ -29,12 +40,18 @@ export async function resolveEndpoint(env: Env): Promise<Endpoint> {
       reason: `the Docker context "${context}" cannot be read`,
       hint: 'look at "docker context ls"',
     };
-  return judge(named, `the Docker context "${context}" is "${named}"`);
+  return judge(named, `the Docker context "${context}" is "${named}"`, hostile);
 }
 
 /** A container of another machine sees that machine's files: the workspace would be somebody else's. */
-function judge(host: string, found: string): Endpoint {
+async function judge(host: string, found: string, hostile: readonly string[]): Promise<Endpoint> {
   const path = host.startsWith('unix://') ? host.slice('unix://'.length) : '';
+  if (path.startsWith('/') && (await liesIn(path, hostile)))
+    return {
+      ok: false,
+      reason: `${found}, a socket in the workspace: an agent could be the engine`,
+      hint: 'unset DOCKER_HOST, or let it name a socket outside of the workspace',
+    };
   if (path.startsWith('/')) return { ok: true, socketPath: path };
   return {
     ok: false,

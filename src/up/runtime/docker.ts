@@ -42,7 +42,9 @@ export type EngineEvent = {
 export type LabelledImage = {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly bytes: number;
+  /** Null where the image has other names: taking this one away frees nothing. */
+  readonly bytes: number | null;
+  /** A container, an ended one too, keeps the engine from removing it. */
   readonly used: boolean;
 };
 
@@ -166,15 +168,30 @@ export class Engine {
     return found.map((entry) => ({ id: entry.Id, name: entry.Names[0]?.slice(1) ?? entry.Id }));
   }
 
-  /** Tagged images that have this label, and whether a container, ended ones too, is of one of them. */
+  /** Tagged images that have this label. */
   async images(label: string): Promise<readonly LabelledImage[]> {
+    return this.#images({ label: [label] });
+  }
+
+  /** Images of this repository, one for each tag. */
+  async imagesOf(repository: string): Promise<readonly LabelledImage[]> {
+    const found = await this.#images({ reference: [repository] });
+    return found.filter(({ name }) => name.startsWith(`${repository}:`));
+  }
+
+  async #images(filters: Record<string, string[]>): Promise<readonly LabelledImage[]> {
     const [images, containers] = await Promise.all([
-      this.#docker.listImages({ filters: { label: [label] } }),
+      this.#docker.listImages({ filters }),
       this.#docker.listContainers({ all: true }),
     ]);
     const used = new Set(containers.map((container) => container.ImageID));
     return images.flatMap(({ Id, RepoTags, Labels, Size }) =>
-      (RepoTags ?? []).map((name) => ({ name, labels: Labels ?? {}, bytes: Size, used: used.has(Id) })),
+      (RepoTags ?? []).map((name, _index, names) => ({
+        name,
+        labels: Labels ?? {},
+        bytes: names.length > 1 ? null : Size,
+        used: used.has(Id),
+      })),
     );
   }
 

@@ -1,12 +1,12 @@
 /** The one place that builds a `guix shell` command line. Pure but for what it reads of the file system. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { checkPaths } from '../../confine/paths.ts';
 import { procMasks } from '../../confine/system.ts';
 import { tetherPlace, type TetherSpec } from '../../confine/tether.ts';
 import type { Bind } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
+import { packagePlace } from '../../places.ts';
 import { guixSettings, homeOf } from './guix-env.ts';
 import { holderCommand, holderFolder, holderInside } from './held.ts';
 import type { WorkspaceMounts } from './mounts.ts';
@@ -14,7 +14,7 @@ import { inside, type LaunchSpec } from './runtime.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-export const manifestFile = fileURLToPath(new URL('../../../templates/manifest.scm', import.meta.url));
+export const manifestFile = packagePlace('templates/manifest.scm');
 
 const resolver = '/etc/resolv.conf';
 

@@ -39,7 +39,7 @@ export class Guix implements Runtime {
     this.#env = env;
   }
 
-  async available(options: { workspace?: string }): Promise<Availability> {
+  async available(options: { workspace?: string | undefined }): Promise<Availability> {
     if (process.platform !== 'linux')
       return no(`it is for Linux, this is ${process.platform}`, 'use a Linux machine');
     const hostile = options.workspace === undefined ? [] : [options.workspace];

@@ -1,9 +1,9 @@
 /** What sandboxes have in common that a program of ours, the holder, keeps open and starts everything else in. */
 import type { Duplex } from 'node:stream';
 import { isatty } from 'node:tty';
-import { fileURLToPath } from 'node:url';
 import type { Confined } from '../../confine/spawn.ts';
 import { WraptoolError } from '../../errors.ts';
+import { codeFolder, programFile } from '../../places.ts';
 import { attachTerminal } from '../attach.ts';
 import { HolderClient } from './holder-client.ts';
 import type { Identity } from './mounts.ts';
@@ -18,15 +18,14 @@ import {
   type Stdio,
 } from './runtime.ts';
 
-export const holderFolder = fileURLToPath(new URL('./holder', import.meta.url));
+export const holderFolder = codeFolder('up/runtime/holder');
 export const holderInside = '/opt/wraptool/holder';
 /** The holder's socket inside; below are confine's own. */
 export const holderFd = 9;
 
 /** argv of the holder inside; further words are descriptors, see its main file. */
 export function holderCommand(...words: readonly string[]): readonly string[] {
-  const program = import.meta.url.endsWith('.ts') ? 'main.ts' : 'main.js';
-  return [inside.node, `${holderInside}/${program}`, String(holderFd), ...words];
+  return [inside.node, `${holderInside}/${programFile('main')}`, String(holderFd), ...words];
 }
 
 export function connectHolder(sandbox: Confined): HolderClient {

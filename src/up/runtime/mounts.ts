@@ -54,7 +54,8 @@ async function ownRepository(workspace: Owned, dotGit: string, make: boolean): P
   const hooks = join(dotGit, 'hooks');
   let kind = await kindOf(hooks);
   if (kind === 'nothing' && make) {
-    await makeInside(dotGit, 'hooks', workspace);
+    if (!(await makeInside(dotGit, 'hooks', workspace)))
+      return { ...none, writable: [same(dotGit)], identities: [await identity(dotGit)] };
     kind = await kindOf(hooks);
   }
   if (kind !== 'folder' && (make || kind !== 'nothing'))
@@ -156,8 +157,11 @@ async function realFolder(path: string): Promise<string> {
   }
 }
 
-/** Makes a folder in one that is held open: a link that takes its place meanwhile leads nowhere. */
-async function makeInside(parent: string, name: string, owner: Owned): Promise<void> {
+/**
+ * Makes a folder in one that is held open: a link that takes its place meanwhile leads nowhere. False where neither this
+ * process nor the session's user can make one. Error: workspace_refused, where that user could.
+ */
+async function makeInside(parent: string, name: string, owner: Owned): Promise<boolean> {
   const handle = await open(parent, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const made = `/proc/self/fd/${handle.fd}/${name}`;
@@ -170,8 +174,21 @@ async function makeInside(parent: string, name: string, owner: Owned): Promise<v
         await inner.close();
       }
     }
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return true;
+    if (code === 'EROFS') return false;
+    if (code !== 'EACCES' && code !== 'EPERM') throw error;
+    // Its owner can give itself the right to write.
+    if ((await handle.stat()).uid !== owner.uid) return false;
+    throw new WraptoolError(
+      'workspace_refused',
+      `'${parent}' has no folder '${name}', and none can be made`,
+      {
+        hint: `without it an agent could make one: mkdir -p '${join(parent, name)}', or chmod u+w '${parent}'`,
+      },
+    );
   } finally {
     await handle.close();
   }

@@ -113,7 +113,7 @@ export interface Runtime {
    * `baseImage`: what a Dev Container would be built from, null for what a definition says. `workspace`: no program of it
    * is ever taken for the system's.
    */
-  available(options: { baseImage: string | null; workspace?: string }): Promise<Availability>;
+  available(options: { baseImage: string | null; workspace?: string | undefined }): Promise<Availability>;
   describe(spec: LaunchSpec): Promise<Description>;
   /** Whatever is slow: images, containers, network helpers. The harness does not run yet. */
   prepare(spec: LaunchSpec, progress: Progress, signal: AbortSignal): Promise<Started>;
@@ -129,6 +129,8 @@ export interface Runtime {
 
 export type Leftover = {
   readonly what: string;
-  readonly bytes: number;
-  readonly remove: () => Promise<void>;
+  /** That its removal sets free; null where something else keeps them. */
+  readonly bytes: number | null;
+  /** False where something uses it by now: then it stays. */
+  readonly remove: () => Promise<boolean>;
 };

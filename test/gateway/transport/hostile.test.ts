@@ -412,3 +412,25 @@ for (const [text, depth, deeper] of [
   test(`${text} is ${deeper ? '' : 'not '}deeper than ${depth}`, () =>
     assert.equal(deeperThan(text, depth), deeper));
 }
+
+test('a connection that is kept open for later does not keep a gateway that has been replaced', async (t) => {
+  const it = await rig(t);
+  const id = await session(it);
+  const open = async (body: string) => {
+    const socket = net.connect(Number(new URL(it.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(post(body, id));
+    return socket;
+  };
+  const calling = await open(call('tools/call', { name: 'hang', arguments: {} }));
+  const idle = await open(call('ping'));
+  await once(idle, 'data');
+  while (it.core.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const left = it.listening.leave();
+  idle.resume();
+  await once(idle, 'close');
+  assert.equal(calling.destroyed, false, 'the call goes on');
+  assert.deepEqual(it.core.cancelled, []);
+  await it.listening.close();
+  await left;
+});

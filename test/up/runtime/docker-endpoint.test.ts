@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -80,4 +80,25 @@ test('an empty DOCKER_CONFIG is not the current folder', async (t) => {
     ok: true,
     socketPath: '/var/run/docker.sock',
   });
+});
+
+test('settings and sockets in a folder that an agent may write are refused', async (t) => {
+  const workspace = mkdtempSync(join(tmpdir(), 'wraptool-endpoint-ws-'));
+  t.after(() => rmSync(workspace, { recursive: true, force: true }));
+  mkdirSync(join(workspace, '.docker'));
+  symlinkSync(join(workspace, '.docker'), join(home, 'link'));
+  const refused: readonly [Record<string, string>, RegExp][] = [
+    [{ DOCKER_CONFIG: join(workspace, '.docker') }, /DOCKER_CONFIG is ".*", a folder of the workspace/],
+    [{ DOCKER_CONFIG: join(home, 'link') }, /a folder of the workspace/],
+    [{ DOCKER_HOST: `unix://${workspace}/docker.sock` }, /a socket in the workspace/],
+    [{ DOCKER_HOST: `unix://${home}/link/docker.sock` }, /a socket in the workspace/],
+  ];
+  writeFileSync(join(workspace, 'docker.sock'), '');
+  writeFileSync(join(workspace, '.docker', 'docker.sock'), '');
+  for (const [env, reason] of refused) {
+    const found = await resolveEndpoint({ HOME: home, ...env }, [workspace]);
+    assert.match(found.ok ? '' : found.reason, reason);
+  }
+  const beside = { HOME: home, DOCKER_CONFIG: `${workspace}-not` };
+  assert.equal((await resolveEndpoint(beside, [workspace])).ok, true);
 });

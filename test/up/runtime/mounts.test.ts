@@ -1,6 +1,9 @@
 /** What a hostile workspace can make of its own `.git`. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,7 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { workspaceMounts } from '../../../src/up/runtime/mounts.ts';
+import { needs } from '../../support/real.ts';
 import { git } from './rig.ts';
 
 const owner = { uid: process.getuid!(), gid: process.getgid!() };
@@ -155,3 +160,38 @@ test('a forged repository that the workspace made, with links to the host’s fo
   symlinkSync('real', join(forged, 'worktrees'));
   await assert.rejects(mounted(path), { code: 'workspace_refused' });
 });
+
+/** As a user that is not root and has only these rights on `.git`: what becomes of a missing hooks folder. */
+function asStranger(path: string, uid: number): string {
+  const mounts = fileURLToPath(new URL('../../../src/up/runtime/mounts.ts', import.meta.url));
+  const script = `const { workspaceMounts } = await import(${JSON.stringify(mounts)});
+    try { console.log(JSON.stringify((await workspaceMounts({ path: ${JSON.stringify(path)}, uid: ${uid}, gid: ${uid} }, { make: true })).readOnlyOver)); }
+    catch (error) { console.log(error.code, error.message, error.hint); }`;
+  const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath];
+  const done = spawnSync('setpriv', [...words, '--input-type=module', '-e', script], {
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  assert.equal(done.stderr, '');
+  return done.stdout.trim();
+}
+
+test(
+  'a hooks folder that cannot be made: refused where the agent could make it',
+  needs('other-user'),
+  (t) => {
+    const { dir, path } = place(t);
+    git(path, ['init', '-q', '--template=']);
+    for (const folder of [dir, path, join(path, '.git')]) chmodSync(folder, 0o755);
+    // Not the agent's: it cannot either.
+    assert.equal(asStranger(path, 65534), '[]');
+    chownSync(join(path, '.git'), 65534, 65534);
+    chmodSync(join(path, '.git'), 0o555);
+    assert.match(
+      asStranger(path, 65534),
+      /^workspace_refused .*has no folder 'hooks'.* mkdir -p .*chmod u\+w/,
+    );
+    chmodSync(join(path, '.git'), 0o755);
+    assert.match(asStranger(path, 65534), /"source":".*\.git\/hooks"/);
+  },
+);

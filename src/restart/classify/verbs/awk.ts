@@ -24,7 +24,8 @@ export function awk(call: Call): string {
   for (const { pattern, invert } of conditions(program))
     text = narrowed(call, text, pattern, { invert, anyCase: false });
   const out = printed(call, program, text, valueOf(options, 'F', 'field-separator'));
-  for (const line of shellLines(program)) runLine(call, line, text);
+  const vars = constants(program, options.flags.get('v') ?? options.flags.get('assign') ?? []);
+  for (const line of shellLines(program)) runLine(call, line, text, vars);
   if (/\|\s*"(?:ba|da|z)?sh"/.test(program)) m.text(out, childShell(shell, { indirect: true }), { rest: '' });
   return out;
 }
@@ -45,7 +46,22 @@ function conditions(program: string): { pattern: string; invert: boolean }[] {
 
 type Token = { readonly text: string } | { readonly field: number } | { readonly comma: true };
 
-function tokens(expressions: string): Token[] {
+/** Variables that are given a literal, by `-v` or in the program. */
+function constants(program: string, given: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const one of given) {
+    const [, name, value] = /^([A-Za-z_]\w*)=([^]*)$/.exec(one) ?? [];
+    if (name !== undefined) found.set(name, unescape(value ?? ''));
+  }
+  for (const [, name = '', text, number] of program.matchAll(
+    /\b([A-Za-z_]\w*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(\d+))(?=\s*[;}\n])/g,
+  ))
+    found.set(name, text === undefined ? (number ?? '') : unescape(text));
+  return found;
+}
+
+/** `name` gives what is known of a word that is neither text nor a field; '' where it is left out. */
+function tokens(expressions: string, name: (word: string) => string = () => ''): Token[] {
   const list: Token[] = [];
   for (const [, text, field, comma, other] of expressions.matchAll(
     /"((?:[^"\\]|\\.)*)"|\$(\d+|NF)|(,)|([^\s"$,]+)/g,
@@ -57,7 +73,7 @@ function tokens(expressions: string): Token[] {
           ? { field: Number(field) || 1 }
           : comma !== undefined
             ? { comma: true }
-            : { text: other === undefined ? '' : '' },
+            : { text: other === undefined ? '' : name(other) },
     );
   return list;
 }
@@ -101,12 +117,20 @@ function shellLines(program: string): string[] {
   return [...systems, ...pipes].slice(0, 16);
 }
 
-function runLine({ m, shell }: Call, expressions: string, text: string): void {
+function runLine(
+  { m, shell }: Call,
+  expressions: string,
+  text: string,
+  vars: ReadonlyMap<string, string>,
+): void {
+  const word = (one: string): string =>
+    /^\d+$/.test(one) ? one : /^[A-Za-z_]\w*$/.test(one) ? (vars.get(one) ?? m.holes.unknown) : '';
+  const list = tokens(expressions, word);
   const known = isKnown(text);
   const line = known ? (text.split('\n')[0] ?? '') : m.blurred(text);
-  const made = show(tokens(expressions), line, known && line !== '', undefined);
+  const made = show(list, line, known && line !== '', undefined);
   m.text(
-    known && line === '' ? show(tokens(expressions), m.holes.unknown, false, undefined) : made,
+    known && line === '' ? show(list, m.holes.unknown, false, undefined) : made,
     childShell(shell, { indirect: true }),
     { rest: '' },
   );

@@ -1,6 +1,7 @@
 /** Programs in other languages: kills by their own functions, and shell text that they run. */
 import { isKnown, fillHoles } from '../holes.ts';
 import { childShell } from '../machine.ts';
+import { patternWidth } from '../gateway.ts';
 import { isHarmless } from '../signals.ts';
 import type { Call, Verbs } from './call.ts';
 import { all } from './call.ts';
@@ -88,12 +89,22 @@ function killsIn(call: Call, folded: string, bare: string): void {
     judge(call, full);
   }
   for (const match of [...bare.matchAll(methods)].slice(0, 64)) judge(call, match[1] ?? '');
+  // One by one out of all that run: by the names that are looked for, where there are any.
+  if (/\bprocess_iter\b/.test(bare) && /\.\s*(?:kill|terminate|suspend|send_signal)\s*\(/.test(bare)) {
+    const sought = split(folded).literals.filter((text) => /[A-Za-z]{3}/.test(text) && !fields.test(text));
+    const other =
+      sought.length > 0 && sought.every((text) => patternWidth(call.m, text, { full: true }) === 'none');
+    call.m.hit(call.shell, other ? null : 'pattern_kill');
+  }
   // Of any other object it only counts with a gateway's pid.
   for (const match of [...bare.matchAll(/\.kill(?:pg)?(?=\()|\bsignal-process\b/g)].slice(0, 64)) {
     const given = argumentsAt(bare, match.index + match[0].length);
     if ((given.match(/\d+/g) ?? []).some((pid) => call.m.known.pids.has(Number(pid)))) judge(call, given);
   }
 }
+
+/** What is asked of each process, not what is looked for. */
+const fields = /^(?:pid|ppid|name|cmdline|exe|username|status|create_time|, ?)$/;
 
 function argumentsAt(source: string, start: number): string {
   const rest = source.slice(start, start + 400);

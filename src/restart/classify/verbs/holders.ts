@@ -5,7 +5,7 @@ import { has, readOptions, valueOf } from '../options.ts';
 import { isHarmless, isSignal } from '../signals.ts';
 import type { ReasonClass } from '../types.ts';
 import { pidReason } from './kill.ts';
-import { all, type Call, type Verbs } from './call.ts';
+import { all, programOf, type Call, type Verbs } from './call.ts';
 
 /** The holder of a file may be a gateway unless the file is another daemon's. */
 function holderReason({ m }: Call, file: string): ReasonClass | null {
@@ -40,12 +40,19 @@ function lsof(call: Call): string {
   if (command !== undefined) return m.targets(widthReason(nameWidth(command), 'pattern_kill'));
   if (pid !== undefined) return m.targets(pidReason(call, pid) ?? null);
   if (has(options, 'u') && options.rest.length + addresses.length === 0) return m.targets('fleet_kill');
-  // `-i` may stand apart from its address.
-  return has(options, 'i') ? m.targets('fd_kill', 'sockets') : pidsOf(call, options.rest);
+  // `-i` may stand apart from its address; without any file it is all that is open.
+  return has(options, 'i') || options.rest.length === 0
+    ? m.targets('fd_kill', 'sockets')
+    : pidsOf(call, options.rest);
 }
 
-/** Lists of sockets with their processes. */
-function sockets({ m }: Call): string {
+/** Lists of sockets with their processes; ss also closes them, a listener's too. */
+function sockets({ m, name, args, shell }: Call): string {
+  const peer = args[args.indexOf('dst') + 1] ?? '';
+  const abroad = args.includes('dst') && !/^\[?(?:127\.|0\.0\.0\.0|localhost|::1?\b|:)/.test(peer);
+  const closes =
+    programOf(name) === 'ss' && !abroad && args.some((word) => /^-[A-Za-z]*K|^--kill$/.test(word));
+  if (closes) m.hit(shell, 'fd_kill');
   return m.targets('fd_kill', 'sockets');
 }
 

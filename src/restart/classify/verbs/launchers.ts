@@ -27,7 +27,7 @@ const xargs: Verb = ({ m, shell, args, input }) => {
     ],
   });
   const file = valueOf(options, 'a', 'arg-file');
-  const text = file === undefined ? takeAll(input) : m.exec(['cat', file], shell, { rest: '' });
+  const text = file === undefined ? takeAll(input) : m.exec(['cat', file], shell, input);
   const replace = valueOf(options, 'I', 'J', 'replace', 'i');
   const items = text
     .split(replace === undefined ? /[\s\0]+/ : /[\n\0]/)
@@ -159,6 +159,11 @@ export const launcherVerbs: Verbs = {
   socat,
   ...all('curl wget http', curl),
   ...all('mysql psql sqlite3 mariadb', sql),
+  go: (call) => {
+    const [verb, ...words] = call.args;
+    const file = words.find((word) => !word.startsWith('-'));
+    return verb === 'run' && file !== undefined ? runFile(call, file, words) : call.m.holes.unknown;
+  },
   hyperfine: joined({
     values: 'wrMmpcsSnu',
     long: ['warmup', 'runs', 'prepare', 'cleanup', 'setup', 'shell', 'export-json'],

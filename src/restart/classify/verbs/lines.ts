@@ -22,11 +22,20 @@ function readFile({ m, input }: Call, file: string): string {
   return m.targets(owner === 'gateway' ? 'manual_daemon_kill' : null);
 }
 
-/** As lsof, ss and netstat show a gateway. */
-const socketLines = ['node', 'wraptool', 'MainThread'].map(
-  (name) =>
-    `${name} 4242 dev 18u IPv4 1 0t0 TCP localhost:7777 127.0.0.1:7777 (LISTEN) tcp LISTEN users:(("${name}",pid=4242,fd=18))`,
-);
+/** As lsof, ss and netstat show a gateway: on a port, on its run file, on a session's address. */
+function socketLines(names: readonly string[]): string[] {
+  const addresses = [...names.slice(0, 32), 'claude-app', 'codex-web'].flatMap((name) => [
+    `/run/wraptool/${name}.sock`,
+    `/run/user/1000/wraptool/${name}/socket/gateway.sock`,
+  ]);
+  const places = [
+    'IPv4 1 0t0 TCP localhost:7777 127.0.0.1:7777 (LISTEN) tcp',
+    ...addresses.map((address) => `unix 1 0t0 1 ${address} type=STREAM (LISTEN) u_str`),
+  ];
+  return ['node', 'wraptool', 'MainThread'].flatMap((name) =>
+    places.map((place) => `${name} 4242 dev 18u ${place} LISTEN users:(("${name}",pid=4242,fd=18))`),
+  );
+}
 
 /** Lines about processes, narrowed by a pattern; other text by its lines. */
 export function narrowed(
@@ -56,7 +65,10 @@ export function narrowed(
       about.rows,
     );
   if (about.rows === 'sockets')
-    return m.targets(socketLines.some(m.patterns.compile(pattern, how)) ? about.reason : null, about.rows);
+    return m.targets(
+      socketLines(m.known.names).some(m.patterns.compile(pattern, how)) ? about.reason : null,
+      about.rows,
+    );
   const width = patternWidth(m, pattern, { full: true, anyCase: how.anyCase });
   if (width === 'none') return m.targets(null, about.rows);
   return m.targets(

@@ -193,4 +193,19 @@ function ps(call: Call): string {
   return m.targets(reasons.find((reason) => reason !== null && reason !== undefined) ?? null, 'processes');
 }
 
-export const pkillVerbs: Verbs = { pkill, pgrep, killall, skill, snice: skill, pidof, ps };
+/** All processes, in lines or in a tree. */
+function tree({ m }: Call): string {
+  return m.targets('fleet_kill', 'processes');
+}
+
+export const pkillVerbs: Verbs = {
+  pkill,
+  pgrep,
+  killall,
+  skill,
+  snice: skill,
+  pidof,
+  ps,
+  top: tree,
+  pstree: tree,
+};

@@ -45,6 +45,7 @@ function systemctl(call: Call): string {
   if (has(options, 'help', 'h', 'version', 'dry-run')) return '';
   const [verb = '', ...units] = options.rest;
   if (verb === 'show' || verb === 'status') return pidsOf(call, units);
+  if (/^list-(?:units|unit-files|sockets|timers|dependencies)$/.test(verb)) return listed(call, units);
   if (endsAll.test(verb)) m.hit(shell, 'fleet_kill');
   else if (
     verb === 'isolate' ||
@@ -62,6 +63,15 @@ function pidsOf({ m }: Call, units: readonly string[]): string {
   const reasons = units.map((unit) => unitReason(m, unit));
   const worst = reasons.find((reason) => reason !== null) ?? null;
   return units.length === 0 ? '' : m.targets(worst === 'service_kill' ? 'manual_daemon_kill' : worst);
+}
+
+/** Names of units, one in a line; a later filter narrows them. */
+function listed({ m }: Call, units: readonly string[]): string {
+  const reasons = units.map((unit) => unitReason(m, unit));
+  return m.targets(
+    units.length === 0 ? 'service_kill' : (reasons.find((reason) => reason !== null) ?? null),
+    'processes',
+  );
 }
 
 /** Programs of the form `PROGRAM VERB NAME…`. */
@@ -217,7 +227,18 @@ const startStopDaemon: Verb = (call) => {
 export const serviceVerbs: Verbs = {
   systemctl,
   ...all('service rc-service invoke-rc.d', nameFirst(serviceVerbs_)),
-  ...all('initctl rcctl dinitctl herd sc net', verbFirst(/^(?:stop|restart)$/)),
+  ...all(
+    'initctl rcctl dinitctl herd sc net sc.exe net.exe snap nssm nssm.exe',
+    verbFirst(/^(?:stop|restart|disable)$/),
+  ),
+  // Upstart's own; anywhere else a word of somebody's.
+  ...all('stop restart', (call) => {
+    hitUnits(
+      call,
+      call.args.filter((word) => /wraptool/.test(word)),
+    );
+    return '';
+  }),
   svcadm: verbFirst(/^(?:disable|restart)$/),
   's6-rc': (call) => {
     const options = readOptions(call.args, { values: 'btln', mixed: true });
@@ -242,10 +263,9 @@ export const serviceVerbs: Verbs = {
   'start-stop-daemon': startStopDaemon,
   killproc: (call) => {
     const options = readOptions(call.args, { values: 'pt', mixed: true });
-    hitUnits(
-      call,
-      [...(options.flags.get('p') ?? []), ...options.rest].filter((word) => !word.startsWith('-')),
-    );
+    const named = [...(options.flags.get('p') ?? []), ...options.rest];
+    for (const name of named.filter((word) => !word.startsWith('-')))
+      call.m.hit(call.shell, unitReason(call.m, name) === null ? null : 'manual_daemon_kill');
     return '';
   },
 };

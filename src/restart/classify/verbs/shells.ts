@@ -152,7 +152,14 @@ function trap({ m, shell, args, input }: Call): string {
   return '';
 }
 
+/** let: each word is arithmetic; what it gives is kept. */
+function letWords({ m, shell, args, input }: Call): string {
+  for (const word of args) m.text(`((${word}))`, shell, input);
+  return '';
+}
+
 export const shellVerbs: Verbs = {
+  let: letWords,
   ...all('sh bash dash ash zsh ksh ksh93 mksh rbash yash fish csh tcsh', shellProgram),
   eval: evaluate,
   ...all('source .', source),

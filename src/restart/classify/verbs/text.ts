@@ -67,14 +67,21 @@ const grep: Verb = (call) => {
   const pattern = fixed
     ? first.replace(/[\^$\\.*+?()[\]{}|]/g, '\\$&')
     : basic(first, has(options, 'E', 'P', 'extended-regexp', 'perl-regexp') || /egrep|rg|ag/.test(call.name));
+  const how = { invert: has(options, 'v', 'invert-match'), anyCase: has(options, 'i', 'ignore-case') };
+  if (has(options, 'l', 'L', 'files-with-matches', 'files-without-match')) {
+    // Whose command line it is stands in the name of the file.
+    const processes = files.some((file) =>
+      /^\/proc\/[^/]*\/(?:cmdline|comm|status|stat|environ)$/.test(file),
+    );
+    return processes
+      ? narrowed(call, call.m.targets('fleet_kill', 'processes'), pattern, how)
+      : call.m.holes.unknown;
+  }
   const text = inputOf(call, files);
-  if (has(options, 'q', 'quiet', 'l', 'c', 'count', 'L')) return '';
+  if (has(options, 'q', 'quiet', 'c', 'count')) return '';
   if (has(options, 'o', 'only-matching') && isKnown(text))
     return isPlain(text, first) ? text : call.m.holes.unknown;
-  return narrowed(call, text, pattern, {
-    invert: has(options, 'v', 'invert-match'),
-    anyCase: has(options, 'i', 'ignore-case'),
-  });
+  return narrowed(call, text, pattern, how);
 };
 
 function isPlain(text: string, pattern: string): boolean {

@@ -101,7 +101,7 @@ export const wrappers: Readonly<Record<string, Wrapper>> = {
   flock: { values: 'wE', long: ['timeout', 'wait', 'conflict-exit-code'], skip: 1, text: ['c', 'command'] },
   strace: {
     values: 'eopPsuaIbESX',
-    long: ['attach', 'trace', 'output', 'user', 'string-limit'],
+    long: ['attach', 'trace', 'inject', 'output', 'user', 'string-limit'],
     asks: ['p', 'attach', 'h', 'V'],
   },
   ltrace: { values: 'eopsuanlFxD', asks: ['p', 'h', 'V'] },

@@ -2,7 +2,9 @@
 import { readOptions, has, valueOf, type Spec } from '../options.ts';
 import { ownWords, wrappers, type Wrapper } from './wrapper-table.ts';
 import { childShell } from '../machine.ts';
+import { isHarmless } from '../signals.ts';
 import { programOf, type Call, type Verbs } from './call.ts';
+import { killPids } from './kill.ts';
 
 function wrap(name: string): (call: Call) => string {
   const wrapper = wrappers[name] ?? {};
@@ -121,8 +123,25 @@ function ssh({ m, shell, args, input }: Call): string {
   return m.text(rest.length === 0 ? input.rest : rest.join(' '), inner, input);
 }
 
+/** strace only looks, but where it is told to make system calls end with a signal. */
+function strace(call: Call): string {
+  const options = readOptions(call.args, wrappers['strace'] ?? {});
+  const injected = [...(options.flags.get('e') ?? []), ...(options.flags.get('inject') ?? [])].flatMap(
+    (text) => /^(?:inject=)?.*:signal=([^:]+)/.exec(text)?.[1] ?? [],
+  );
+  if (injected.some((signal) => !isHarmless(signal)))
+    killPids(
+      { ...call, shell: childShell(call.shell, { indirect: true }) },
+      [...(options.flags.get('p') ?? []), ...(options.flags.get('attach') ?? [])].flatMap((pids) =>
+        pids.split(/[\s,]+/),
+      ),
+    );
+  return wrap('strace')(call);
+}
+
 export const wrapperVerbs: Verbs = {
   ...Object.fromEntries(Object.keys(wrappers).map((name) => [name, wrap(name)])),
+  strace,
   builtin: ({ m, shell, args, input }) => m.exec(args, { ...shell, external: false }, input),
   su,
   bwrap,

@@ -2,9 +2,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { WraptoolError } from '../errors.ts';
 import type { Asset } from './assets.ts';
+import { createCrowd, type Crowd } from './crowd.ts';
 import { checkNames, headers, namesOf } from './gate.ts';
 import type { Live } from './live.ts';
 import type { Login, Logins } from './logins.ts';
@@ -33,6 +34,9 @@ export type Page = {
 };
 
 const bodyBytes = 512 * 1024;
+/** Of whoever has no login yet. */
+const loginBytes = 4 * 1024;
+const strangers = 64;
 
 /** Listens; throws WraptoolError address_in_use, gateway_failed. */
 export async function openPage(options: PageOptions): Promise<Page> {
@@ -46,9 +50,13 @@ export async function openPage(options: PageOptions): Promise<Page> {
     connectionsCheckingInterval: 5_000,
     noDelay: true,
   });
-  server.maxConnections = 256;
+  server.maxConnections = 512;
+  const crowd = createCrowd(strangers);
+  server.on('connection', (socket: Socket) => crowd.came(socket));
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
-    serve(options, { names, place }, req, res).catch((error: unknown) => turnAway(options, res, error));
+    serve(options, { names, place, crowd }, req, res).catch((error: unknown) =>
+      turnAway(options, res, error),
+    );
   });
   await listen(server, options.listen);
   const { port, address, family } = server.address() as AddressInfo;
@@ -64,17 +72,18 @@ export async function openPage(options: PageOptions): Promise<Page> {
   };
 }
 
-type Here = { readonly names: ReadonlySet<string>; readonly place: string };
+type Here = { readonly names: ReadonlySet<string>; readonly place: string; readonly crowd: Crowd };
 
 async function serve(
   options: PageOptions,
-  { names, place }: Here,
+  { names, place, crowd }: Here,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
   checkNames(req.headers, names);
   const url = req.url ?? '';
   if (!equal(url.slice(0, place.length), place)) throw notFound();
+  crowd.known(req.socket);
   const [path = '', query = ''] = url.slice(place.length).split('?', 2);
   if (!path.startsWith('api/')) return sendAsset(options, req, res, path);
   const name = path.slice('api/'.length);
@@ -96,7 +105,7 @@ async function serve(
   }
   if (name === 'events' && req.method === 'GET') {
     assertMay(who.role, 'requests.read');
-    return options.live.attach(res, headers, who.ended);
+    return options.live.attach(res, headers, who);
   }
   await api(options, who, req, res, name, query);
 }
@@ -115,7 +124,7 @@ async function api(
     throw here.length === 0 ? notFound() : new WebRefusal(405, 'method_not_allowed', 'not by this method');
   assertMay(role, route.action);
   const parts = route.path.exec(name)?.slice(1) ?? [];
-  const body = route.method === 'POST' ? await readBody(req) : {};
+  const body = route.method === 'POST' ? await readBody(req, bodyBytes) : {};
   const answer = await route.run(office, { role, parts, query: new URLSearchParams(query), body });
   sendJson(res, 200, scrub(answer));
 }
@@ -126,7 +135,7 @@ async function login(
   res: ServerResponse,
 ): Promise<void> {
   if (req.method !== 'POST') throw new WebRefusal(405, 'method_not_allowed', 'not by this method');
-  const given = logins.exchange(stringOf(await readBody(req), 'secret', 200));
+  const given = logins.exchange(stringOf(await readBody(req, loginBytes), 'secret', 200));
   if (given.kind === 'in')
     return sendJson(res, 200, {
       token: given.token,
@@ -208,25 +217,36 @@ function bearer(req: IncomingMessage): string | null {
   return /^Bearer ([\w-]{20,100})$/.exec(req.headers.authorization ?? '')?.[1] ?? null;
 }
 
-async function readBody(req: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+async function readBody(req: IncomingMessage, most: number): Promise<Readonly<Record<string, unknown>>> {
   if (req.headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/json')
     throw new WebRefusal(415, 'body_invalid', 'the body must be JSON');
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bodyBytes)
-      throw new WebRefusal(413, 'body_too_large', `a body has at most ${bodyBytes} bytes`);
-    chunks.push(chunk);
-  }
+  const bytes = await wholeBody(req, most);
   try {
-    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Readonly<Record<string, unknown>>;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw new WebRefusal(400, 'body_invalid', 'the body must be a JSON object');
+}
+
+async function wholeBody(req: IncomingMessage, most: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of req as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > most) throw new WebRefusal(413, 'body_too_large', `this body has at most ${most} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // A tab that was closed is no fault of ours.
+    if ((error as NodeJS.ErrnoException).code === 'ECONNRESET')
+      throw new WebRefusal(400, 'body_invalid', 'the body ended early');
+    throw error;
+  }
+  return Buffer.concat(chunks);
 }
 
 function listen(server: Server, { host, port }: PageOptions['listen']): Promise<void> {

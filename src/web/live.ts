@@ -3,13 +3,18 @@ import { watch, type FSWatcher } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { followNew, type Follower } from '../log/read.ts';
 import type { Entry } from '../log/record.ts';
+import type { Login } from './logins.ts';
 import { WebRefusal } from './refusal.ts';
 
 export type Live = {
   /** Requests as they are now, as an event has them. */
   list(): Promise<unknown>;
-  /** Takes over a response whose head is not sent yet; it ends with `until`. Throws WebRefusal 503. */
-  attach(res: ServerResponse, head: Readonly<Record<string, string>>, until: AbortSignal): Promise<void>;
+  /** Takes over a response whose head is not sent yet; it ends with the login. Throws WebRefusal 503. */
+  attach(
+    res: ServerResponse,
+    head: Readonly<Record<string, string>>,
+    login: Pick<Login, 'id' | 'ended'>,
+  ): Promise<void>;
   close(): void;
 };
 
@@ -22,6 +27,8 @@ export type LiveOptions = {
 };
 
 const streams = 32;
+/** Of one login, which a tab that was doubled shares: nobody takes the line from the others. */
+const streamsOfLogin = 6;
 /** Bursts are one event. */
 const joinMs = 50;
 /** Expiry, sessions that ended: what no file tells. It is a beat for the connection, too. */
@@ -80,30 +87,39 @@ export function createLive({ dir, list, recordOf, fault }: LiveOptions): Live {
   }
 
   let starting: Promise<void> | null = null;
+  /** The logins of those that listen, or are about to. */
+  const attached: string[] = [];
   return {
     list,
-    async attach(res, head, until) {
-      if (open.size >= streams) throw new WebRefusal(503, 'too_many_streams', 'too many pages are open');
+    async attach(res, head, { id, ended }) {
+      if (attached.length >= streams || attached.filter((of) => of === id).length >= streamsOfLogin)
+        throw new WebRefusal(503, 'too_many_streams', 'too many pages are open');
+      // From now on, whatever it waits for: those that come meanwhile are not let in beside it.
+      attached.push(id);
+      res.once('close', () => {
+        attached.splice(attached.indexOf(id), 1);
+        open.delete(res);
+        if (attached.length > 0) return;
+        rest();
+        starting = null;
+      });
       starting ??= begin().catch((error: unknown) => {
         starting = null;
         throw error;
       });
       await starting;
       const first = JSON.stringify(await list());
-      if (res.destroyed || until.aborted) return;
+      if (ended.aborted) res.destroy();
+      if (res.destroyed) return;
       res.writeHead(200, { ...head, 'content-type': 'text/event-stream' });
+      // Whoever was there before may know an older one.
+      if (open.size === 0) told = first;
+      else if (first !== told) later();
       open.add(res);
       send('requests', first, [res]);
       const end = () => res.end();
-      until.addEventListener('abort', end);
-      res.on('close', () => {
-        until.removeEventListener('abort', end);
-        open.delete(res);
-        if (open.size > 0) return;
-        rest();
-        starting = null;
-      });
-      later();
+      ended.addEventListener('abort', end);
+      res.once('close', () => ended.removeEventListener('abort', end));
     },
     close() {
       for (const res of open) res.end();

@@ -7,6 +7,10 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Text that the operator edits and that is written back: it must come as it is. */
 const asWritten: ReadonlySet<string> = new Set(['sections']);
 
+/** A list is told again and again, and little of it is new: what was scrubbed is remembered, as far as this goes. */
+const remembered = 4_096;
+const longestRemembered = 400;
+
 /** Every string of a value, at any depth, with the secrets that are known in `config` and by their shape redacted. */
 export function createScrub({ scrub }: Pick<Config, 'scrub'>, env: Env): (value: unknown) => unknown {
   const literals = scrub.values_from_env.flatMap((name) => {
@@ -14,8 +18,19 @@ export function createScrub({ scrub }: Pick<Config, 'scrub'>, env: Env): (value:
     return value === undefined ? [] : [{ name, value }];
   });
   const scrubber = createScrubber({ literals, patterns: scrub.patterns });
+  const known = new Map<string, string>();
+  const scrubbed = (text: string): string => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const after = scrubber.scrub(text);
+    if (text.length <= longestRemembered) {
+      if (known.size >= remembered) known.clear();
+      known.set(text, after);
+    }
+    return after;
+  };
   const walk = (value: unknown): unknown => {
-    if (typeof value === 'string') return scrubber.scrub(value);
+    if (typeof value === 'string') return scrubbed(value);
     if (Array.isArray(value)) return value.map(walk);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(

@@ -17,7 +17,7 @@ describe('the listener', () => {
   });
 
   test('the link has its secret in the fragment, and is one of this machine', async () => {
-    const url = new URL(await it.link());
+    const url = new URL((await command(it.it, ['admin', 'open'])).stdout.trim());
     assert.equal(url.hostname, '127.0.0.1');
     assert.match(url.hash, /^#login=[\w-]{43}$/);
     assert.equal(url.search, '');

@@ -72,6 +72,9 @@ describe('looks', needsBrowser(), () => {
             .locator(`.view.${/^#.(\w+)/.exec(hash)?.[1] ?? ''} ${ready}`)
             .first()
             .waitFor();
+          // Its button can be pressed: what it looks like then is what is looked at.
+          if (name === 'requests') await tab.keyboard.press('j');
+          if (name === 'request') await tab.locator('#approve:enabled').waitFor();
           if (name === 'rules-of-a-tool') {
             const text = tab.locator('#rules-text');
             await text.fill((await text.inputValue()).replace('[--utc]', '[--utc, --rfc-email]'));

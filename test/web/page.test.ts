@@ -1,26 +1,14 @@
 /** The operator's page in a real Chromium, with a real gateway and a real MCP client behind it. */
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import test, { describe, type TestContext } from 'node:test';
+import test, { describe } from 'node:test';
 import { eventsOf, records } from '../gateway/records.ts';
 import { call, connect } from '../gateway/support.ts';
 import { requestOf } from '../requests/support.ts';
-import { until } from '../support/until.ts';
-import { needsBrowser, openBrowser, openTab, type Watched } from './browser.ts';
-import { put, site, type Site } from './support.ts';
-
-type Start = Site & { readonly tab: Watched; readonly open: (link?: string) => Promise<Watched> };
-
-async function start(t: TestContext, options: Parameters<typeof openTab>[2] = {}): Promise<Start> {
-  const it = await site(t);
-  const browser = await openBrowser(t);
-  const open = async (link?: string) => openTab(browser, link ?? (await it.link()), options);
-  const tab = await open();
-  await tab.getByRole('heading', { name: 'Requests' }).waitFor();
-  return { ...it, tab, open };
-}
-
-const eventually = (tab: Watched, script: string) => until(script, () => tab.evaluate<boolean>(script));
+import { hold, needsBrowser } from './browser.ts';
+import { start } from './start.ts';
+import { eventually } from './still.ts';
+import { put } from './support.ts';
 
 describe('the page', needsBrowser(), () => {
   test('a link logs in, leaves the address, sets no cookie, and is good once', async (t) => {
@@ -61,7 +49,7 @@ describe('the page', needsBrowser(), () => {
     assert.equal((await run()).isError, false);
     const after = fs.readFileSync(it.config, 'utf8');
     assert.ok(before.split('\n').every((line) => after.includes(line)));
-    assert.ok(!(await tab.title()).startsWith('('));
+    await eventually(tab, '!document.title.startsWith("(")');
     const [approved] = await eventsOf(it.log, 'approved');
     assert.match(approved?.actor ?? '', /\(web page\)$/);
     assert.deepEqual(tab.misdeeds, []);
@@ -140,142 +128,33 @@ describe('the page', needsBrowser(), () => {
       assert.deepEqual(tab.misdeeds, []);
     });
 
-  test('two browsers on one request: the second is told who decided, and decides nothing', async (t) => {
-    const { tab, it, open } = await start(t);
-    await put(it, { id: 'req_0000000a' });
-    const other = await open();
-    for (const one of [tab, other]) {
-      await one.locator('a[data-request]').click();
-      await one.locator('#approve').waitFor();
-    }
-    await Promise.all([tab.locator('#approve').click(), other.locator('#approve').click()]);
-    await Promise.all([tab, other].map((one) => one.locator('.said > div').first().waitFor()));
-    const said = await Promise.all([tab, other].map((one) => one.locator('.said').innerText()));
-    assert.equal(said.filter((text) => text.includes('Granted')).length, 1, said.join('\n'));
-    assert.equal(
-      said.filter((text) => /approved already|is approved now, by/.test(text)).length,
-      1,
-      said.join('\n'),
-    );
-    assert.equal((await records(it.log)).filter(({ event }) => event === 'granted').length, 1);
-    for (const one of [tab, other]) await one.locator('#approve').waitFor({ state: 'detached' });
-  });
-
-  test('what changed since it was shown is not approved, but shown again', async (t) => {
-    const { tab, it } = await start(t);
-    await put(it, { id: 'req_0000000a' });
-    await tab.locator('a[data-request]').click();
-    await tab.locator('#approve').waitFor();
-    fs.appendFileSync(it.config, '# an editor was here\n');
-    await tab.locator('#approve').click();
-    await tab.getByText(/has changed since/).waitFor();
-    assert.equal(
-      (await records(it.log)).some(({ event }) => event === 'granted'),
-      false,
-    );
-    await tab.locator('#approve').click();
-    await tab.getByText(/Granted/).waitFor();
-  });
-
-  test('rules: an invalid edit is refused in place, a valid one is shown before it is saved', async (t) => {
-    const { tab, it } = await start(t);
-    await tab.getByRole('link', { name: 'Rules' }).click();
-    await tab.getByRole('link', { name: /^date/ }).click();
-    const text = tab.locator('#rules-text');
-    const before = fs.readFileSync(it.config, 'utf8');
-    const rules = await text.inputValue();
-    assert.match(rules, /# the hour of the ships/);
-    for (const [wrong, why] of [
-      [rules.replace('flags:', 'flgas:'), /line 2.*flgas/],
-      [rules.replace('[--utc]', '[--utc'), /not be YAML/],
-      [rules.replace('match: [--utc]', 'match: [--rfc-email]'), /--rfc-email/],
-      [rules.replace(/\n.*/s, ' []\n    timeout: 9s'), /only tools\.date\.allow/],
-      [
-        `${rules}\n  evil: { binary: /bin/sh, allow: [{ args: any }] }`,
-        /only tools\.date\.allow|not be YAML/,
-      ],
-    ] as const) {
-      await text.fill(wrong);
-      await tab.locator('#rules-text[aria-invalid=true]').waitFor();
-      const said = await tab.locator('#judged').innerText();
-      assert.match(said, why);
-      assert.equal(await tab.locator('#save').isDisabled(), true);
-      await text.fill(rules);
-      await tab.locator('#rules-text[aria-invalid=false]').waitFor();
-    }
-    assert.equal(fs.readFileSync(it.config, 'utf8'), before);
-    await text.fill(rules.replace('[--utc]', '[--utc, --rfc-email]'));
-    await tab.locator('#judged .diff .added').waitFor();
-    assert.match(
-      await tab.locator('#judged').innerText(),
-      /Examples of the rules that were tried, and hold: 1\./,
-    );
-    await tab.locator('#save').click();
-    await tab.getByText(/^Written\./).waitFor();
-    assert.equal(
-      fs.readFileSync(it.config, 'utf8'),
-      before.replace('flags: [--utc]', 'flags: [--utc, --rfc-email]'),
-    );
-    assert.deepEqual(tab.misdeeds, []);
-  });
-
-  test('rules: a file that changed on disk is not overwritten, and what was typed stays', async (t) => {
-    const { tab, it } = await start(t);
-    await tab.evaluate('location.hash = "#/rules/date"');
-    const text = tab.locator('#rules-text');
-    await text.waitFor();
-    const mine = (await text.inputValue()).replace('[--utc]', '[--utc, --rfc-email]');
-    await text.fill(mine);
-    await tab.locator('#judged .diff .added').waitFor();
-    const theirs = `${fs.readFileSync(it.config, 'utf8')}# theirs\n`;
-    fs.writeFileSync(it.config, theirs);
-    await tab.locator('#save').click();
-    await tab.getByText(/has changed since it was read: nothing was written/).waitFor();
-    assert.equal(fs.readFileSync(it.config, 'utf8'), theirs);
-    assert.equal(await text.inputValue(), mine);
-  });
-
-  test('the audit is live, can be filtered, and tells the story of a call', async (t) => {
-    const { tab, it, gateway } = await start(t);
-    await tab.getByRole('link', { name: 'Audit' }).click();
-    await tab.locator('.records tbody tr').first().waitFor();
-    const client = await connect(t, gateway.ready.url ?? '', it.src);
-    await call(client, 'wraptool_run', { tool: 'date', argv: ['--utc'] });
-    await tab.locator('td:text-is("finished")').first().waitFor();
-    await call(client, 'wraptool_run', { tool: 'date', argv: ['--iso-8601'] });
-    await tab.locator('tr.refused').first().waitFor();
-    await tab.locator('#event').selectOption('decided');
-    await tab.locator('td:text-is("finished")').first().waitFor({ state: 'hidden' });
-    await tab.locator('#text').fill('iso-8601');
-    await eventually(tab, 'document.querySelectorAll(".records tbody tr").length === 1');
-    await tab.getByRole('link', { name: 'why' }).click();
-    await tab.getByRole('heading', { name: 'The story of one call' }).waitFor();
-    await tab.locator('td:text-is("received")').waitFor();
-    assert.deepEqual(tab.misdeeds, []);
-  });
-
-  test('a viewer sees the request and no way to decide', async (t) => {
-    const { it, link, open } = await start(t);
-    await put(it, { id: 'req_0000000a' });
-    const tab = await open(await link('--viewer'));
-    await tab.getByText('read-only').waitFor();
-    await tab.locator('a[data-request]').click();
-    await tab.getByText('This login may look, and change nothing.').waitFor();
-    assert.equal(await tab.locator('#approve, #deny, #wide').count(), 0);
-    assert.deepEqual(tab.misdeeds, []);
-  });
-
-  test('logout ends the login of this tab alone, and an ended login shows how to get another', async (t) => {
-    const { tab, open } = await start(t);
-    const other = await open();
-    const token = await tab.evaluate<string>('sessionStorage.getItem("wraptool-login")');
-    await tab.getByRole('button', { name: 'Log out' }).click();
-    await tab.getByText('You are logged out.').waitFor();
-    assert.equal(await tab.evaluate('sessionStorage.length'), 0);
-    await other.getByRole('link', { name: 'Sessions' }).click();
-    await other.getByText('No session runs.').waitFor();
-    await tab.evaluate(`sessionStorage.setItem("wraptool-login", ${JSON.stringify(token)})`);
-    await tab.reload();
-    await tab.getByText(/login has ended/).waitFor();
-  });
+  for (const [line, heard] of [
+    ['heard of it', true],
+    ['has not heard of it', false],
+  ] as const)
+    test(`two browsers on one request: the second ${line}, is told who decided, and decides nothing`, async (t) => {
+      const { tab, it, open } = await start(t);
+      await put(it, { id: 'req_0000000a' });
+      const other = await open();
+      const events = heard ? null : await hold(other, /^events$/);
+      if (events !== null) {
+        await other.reload();
+        await events.asked;
+      }
+      for (const one of [tab, other]) {
+        await one.locator('a[data-request]').click();
+        await eventually(one, 'document.querySelector("#approve")?.disabled === false');
+      }
+      await tab.locator('#approve').click();
+      await tab.getByText(/Granted/).waitFor();
+      if (heard) await other.getByText(/is approved now, by .*\(web page\)/).waitFor();
+      else {
+        await other.locator('#approve').click();
+        await other.getByText(/approved already/).waitFor();
+      }
+      for (const one of [tab, other]) assert.equal(await one.locator('#approve, #deny').count(), 0);
+      assert.match(await other.locator('[aria-label="the decision"]').innerText(), /\(web page\)/);
+      assert.equal((await records(it.log)).filter(({ event }) => event === 'granted').length, 1);
+      events?.release();
+    });
 });

@@ -1,7 +1,7 @@
 /** The page of a session that runs: how it is, what it calls, and what a restart would need. */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -12,6 +12,7 @@ import { needs } from '../support/real.ts';
 import { until } from '../support/until.ts';
 import { needsBrowser, openBrowser, openTab } from './browser.ts';
 import { put, site, visitor } from './support.ts';
+import { obeyed, texts } from './texts.ts';
 
 const folder = path.resolve('test-artifacts/web');
 
@@ -69,6 +70,12 @@ describe('the page of a session', needsBrowser(), () => {
     );
     await writeFile(path.join(where.workspace, '.go'), '');
     await tab.locator('.what:has-text("allow [\\"git\\", \\"status\\", \\"--short\\"]")').waitFor();
+    // What a server upstream says on its stderr is in the gateway's log.
+    const log = path.join(where.env['XDG_RUNTIME_DIR'] ?? '', 'wraptool/page/gateway.log');
+    await appendFile(log, `${Object.values(texts).join('\n')}\nthe last line\n`);
+    await tab.locator('.agent.block:has-text("the last line")').waitFor();
+    assert.equal(await tab.evaluate(`${obeyed}.test(document.body.innerText)`), false);
+    assert.equal(await tab.evaluate('document.querySelectorAll("main img, main script").length'), 0);
     await tab.screenshot({ path: path.join(folder, 'session-light-1280.png'), fullPage: true });
     await tab.getByRole('link', { name: /Restart its gateway/ }).click();
     await tab.locator('.ledger li').first().waitFor();
@@ -133,6 +140,13 @@ describe('the page of a session', needsBrowser(), () => {
       const reach = () => { try { return opened === null || opened.closed ? 'error' : opened.location.href + opened.document.title; } catch { return 'error'; } };
       for (let left = 100; left > 0 && reach() === 'about:blank'; left -= 1) await new Promise((resolve) => setTimeout(resolve, 50));
       said.push(reach());
+      // In a frame there is nothing but the browser's own refusal, which is out of reach too.
+      const frame = document.createElement('iframe');
+      const framed = new Promise((resolve) => (frame.onload = resolve));
+      frame.src = base;
+      document.body.append(frame);
+      await framed;
+      said.push(frame.contentDocument === null && frame.contentWindow.length === 0 ? 'error' : 'framed');
       return said;
     })()`);
     // An opaque answer has no text that a page could read.

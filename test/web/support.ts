@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openLog } from '../../src/log/append.ts';
 import { world, type Gateway, type World } from '../gateway/support.ts';
-import { command } from '../requests/support.ts';
+import { askInvitation, findDoors } from '../../src/web/door.ts';
 
 export const date = `
   date:
@@ -22,7 +22,7 @@ export const date = `
 export type Site = {
   readonly it: World;
   readonly gateway: Gateway;
-  /** A new link, as the command line prints it. */
+  /** A new link, as the command line asks for it. */
   readonly link: (...flags: string[]) => Promise<string>;
   /** Of the page, without a secret. */
   readonly base: string;
@@ -35,9 +35,11 @@ export async function site(
   const it = world(t, (text) => change(`${text.replace('\ntools:\n', `\ntools:${date}`)}admin: {}\n`));
   const gateway = await it.serve();
   const link = async (...flags: string[]) => {
-    const said = await command(it, ['admin', 'open', ...flags]);
-    if (said.code !== 0) throw new Error(said.stderr);
-    return said.stdout.trim();
+    for (const door of await findDoors(it.env)) {
+      const found = await askInvitation(door, flags.includes('--viewer') ? 'viewer' : 'operator');
+      if (found !== null) return found.url;
+    }
+    throw new Error('no page is served');
   };
   const base = (await link('--viewer')).replace(/#.*$/, '');
   return { it, gateway, link, base };

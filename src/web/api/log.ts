@@ -5,12 +5,14 @@ import type { Entry } from '../../log/record.ts';
 import { recentRecords, tailLog } from '../../log/tail.ts';
 import { compare } from '../../log/read.ts';
 import type { Route } from '../route.ts';
+import { shorten } from '../shorten.ts';
 
 const most = 200;
 /** How much of the log a filter looks through. */
 const lookBytes = 16 * 1024 * 1024;
 
-export const flat = ({ seq, record }: Entry): Record<string, unknown> => ({ seq, ...record });
+/** As a row of a table needs it. */
+export const flat = ({ seq, record }: Entry): object => ({ seq, ...shorten(record) });
 
 export const logRoutes: readonly Route[] = [
   {

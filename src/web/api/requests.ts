@@ -7,13 +7,11 @@ import { grantFacts, requestFacts, reviewFacts, statusAt } from '../../requests/
 import { stateOf } from '../../requests/types.ts';
 import { WebRefusal } from '../refusal.ts';
 import { stringOf, type Route, type Visit } from '../route.ts';
+import { shorten } from '../shorten.ts';
 
 /** What a list shows of those that wait, the oldest, and of the decided ones, the newest; all are in the log. */
 const mostPending = 200;
-const mostDecided = 100;
-
-/** What a list needs of each; the whole of it is for the view of one. */
-const shortText = 300;
+const mostDecided = 50;
 
 /** Pending ones, the oldest first so that none moves when another comes; then decided ones; and grants in force. */
 export async function listRequests(desk: Desk): Promise<Record<string, unknown>> {
@@ -29,24 +27,26 @@ export async function listRequests(desk: Desk): Promise<Record<string, unknown>>
   const others = all
     .filter((request) => !chosen.has(request))
     .toSorted((a, b) => (b.decision?.at ?? b.at) - (a.decision?.at ?? a.at));
-  const short = (request: (typeof all)[number]) => ({
-    ...requestFacts(request, now),
-    status: request.status !== 'pending' ? request.status : chosen.has(request) ? 'pending' : 'expired',
-    words: wordsOf(request)
-      .map((word) => cut(word, shortText))
-      .slice(0, 40),
-    argv: null,
-    args: null,
-    rationale: cut(request.rationale, shortText),
-    enables: null,
-  });
+  const short = (request: (typeof all)[number]) => {
+    const { id, time, session, client, decision } = requestFacts(request, now);
+    return {
+      id,
+      status: request.status !== 'pending' ? request.status : chosen.has(request) ? 'pending' : 'expired',
+      time,
+      session,
+      client,
+      words: wordsOf(request),
+      rationale: request.rationale,
+      decision,
+    };
+  };
   const grants = [...ledger.grants.values()].filter((grant) => stateOf(grant, now) === 'live');
   return {
-    pending: pending.slice(0, mostPending).map(short),
+    pending: pending.slice(0, mostPending).map(short).map(shorten),
     waiting: pending.length,
-    decided: others.slice(0, mostDecided).map(short),
+    decided: others.slice(0, mostDecided).map(short).map(shorten),
     more: Math.max(0, others.length - mostDecided),
-    grants: grants.map((grant) => ({ ...grantFacts(grant, now), why: cut(grant.why, shortText) })),
+    grants: grants.map((grant) => shorten(grantFacts(grant, now))),
   };
 }
 
@@ -60,8 +60,6 @@ function wordsOf(request: {
   const { tool, subcommand, flags, args, argv } = request;
   return [tool, ...(argv ?? [...subcommand, ...flags, ...(args ?? [])])];
 }
-
-const cut = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most)}…`);
 
 const byId = (visit: Visit): string => visit.parts[0] ?? '';
 

@@ -34,11 +34,19 @@ async function send(path, options = {}) {
   const { error } = await response
     .json()
     .catch(() => ({ error: { code: 'internal', message: response.statusText } }));
-  if (response.status === 401 && path !== 'login') {
+  // One that came too late says nothing of the login that is in its place.
+  if (response.status === 401 && path !== 'login' && login?.token === session.get()?.token) {
     session.clear();
     for (const listener of listeners) listener();
   }
   throw new ApiError(response.status, error);
+}
+
+/** The path of an address' parts. One that would climb, or hold a path of its own, is no part of one. */
+export function to(...parts) {
+  if (parts.some((part) => !/^(?!\.+$)[\w.+-]+$/.test(part)))
+    throw new ApiError(404, { code: 'not_found', message: 'there is nothing of that name' });
+  return parts.join('/');
 }
 
 export const get = async (path) => (await send(path)).json();

@@ -1,10 +1,12 @@
 /** The page: login, which view is shown, what is live, and the keys. */
 import { follow, get, onLoggedOut, post, session } from './api.js';
 import { fill, h, heading, trouble } from './dom.js';
+import { logIn } from './login.js';
 import * as requests from './requests.js';
 
-const [top, main, said, count, help, live, role] = [
+const [top, skip, main, said, count, help, live, role] = [
   'top',
+  'skip',
   'main',
   'said',
   'count',
@@ -25,11 +27,17 @@ const views = {
 };
 const titles = { rules: 'Rules', sessions: 'Sessions', audit: 'Audit', why: 'One call', restart: 'Restart' };
 
+const nothing = { pending: [], waiting: 0, decided: [], grants: [], more: 0 };
 const app = {
   role: 'viewer',
-  requests: { pending: [], waiting: 0, decided: [], grants: [], more: 0 },
+  requests: nothing,
+  said,
   say(text) {
     fill(said, h('p', {}, text));
+  },
+  /** The requests as they are now, whether or not the line is up. */
+  async refresh() {
+    take('requests', await get('requests'));
   },
 };
 
@@ -37,6 +45,8 @@ let shown = null;
 let name = 'requests';
 let turn = 0;
 let following = null;
+/** Events that came while a view was being made: it hears them when it is there. */
+let missed = [];
 
 function retitle() {
   const { waiting } = app.requests;
@@ -54,6 +64,7 @@ async function route() {
   name = Object.hasOwn(views, view) ? view : 'requests';
   shown?.leave?.();
   shown = null;
+  missed = [];
   for (const link of document.querySelectorAll('nav a')) {
     const here =
       link.dataset.view === { request: 'requests', why: 'audit' }[name] || link.dataset.view === name;
@@ -68,10 +79,16 @@ async function route() {
     if (mine !== turn) return void made?.leave?.();
     shown = made ?? null;
     fill(main, root);
-    if (mine === 1) performance.mark('first-view');
+    if (mine === 1) {
+      performance.mark('first-view');
+      // Opened next, most likely; where it cannot be had now, opening it says so.
+      setTimeout(() => void views.request().catch(() => undefined));
+    }
     shown?.shown?.();
+    for (const [event, data] of missed.splice(0)) shown?.[event]?.(data);
   } catch (error) {
     if (mine !== turn || session.get() === null) return;
+    shown = {};
     fill(main, heading('That did not work'), trouble(error));
   }
   retitle();
@@ -80,16 +97,18 @@ async function route() {
 }
 
 function take(event, data) {
+  // One that was on its way when the login ended is nobody's.
+  if (session.get() === null) return;
   if (event === 'requests') {
     const before = new Set(app.requests.pending.map(({ id }) => id));
     app.requests = data;
     const fresh = data.pending.filter(({ id }) => !before.has(id));
     if (fresh.length > 0 && started)
       app.say(`${fresh.length === 1 ? 'A new request waits' : `${fresh.length} new requests wait`}.`);
-    shown?.requests?.(data);
     retitle();
   }
-  if (event === 'records') shown?.records?.(data);
+  if (shown === null) missed.push([event, data]);
+  else shown[event]?.(data);
 }
 
 let started = false;
@@ -106,6 +125,8 @@ async function enter(list = null) {
   role.textContent = login.role === 'viewer' ? 'read-only' : '';
   app.requests = list ?? (await get('requests'));
   top.hidden = false;
+  skip.hidden = false;
+  following?.abort();
   await route();
   following = new AbortController();
   void follow(take, connected, following.signal);
@@ -115,10 +136,13 @@ function leave(text, error = null) {
   following?.abort();
   following = null;
   turn += 1;
+  shown?.leave?.();
   shown = null;
   started = false;
+  app.requests = nothing;
   session.clear();
   top.hidden = true;
+  skip.hidden = true;
   document.title = 'wraptool';
   fill(said);
   fill(
@@ -136,17 +160,10 @@ function leave(text, error = null) {
 
 async function start() {
   let brought = null;
-  const secret = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
-  if (secret !== undefined) {
-    // Gone from the address, and from the history, before anything else.
-    history.replaceState(null, '', `${location.pathname}#/requests`);
-    try {
-      const { requests, ...login } = await post('login', { secret });
-      session.set(login);
-      brought = requests;
-    } catch (error) {
-      return leave('', error);
-    }
+  try {
+    brought = await logIn();
+  } catch (error) {
+    return leave('', error);
   }
   if (session.get() === null) return leave('You are not logged in.');
   try {
@@ -157,15 +174,20 @@ async function start() {
 }
 
 onLoggedOut(() => leave('You were logged out: the login has ended.'));
-document.getElementById('logout').addEventListener('click', async () => {
+const logout = document.getElementById('logout');
+logout.addEventListener('click', async () => {
+  logout.disabled = true;
   try {
     await post('logout');
     leave('You are logged out.');
-  } catch {
+  } catch (error) {
     // Nobody has confirmed that the login is dead: that is not to be claimed.
-    leave(
-      'This tab has forgotten its login, but wraptool could not be told: it ends with the page’s process.',
-    );
+    if (error.status !== 401)
+      leave(
+        'This tab has forgotten its login, but wraptool could not be told: it ends with the page’s process.',
+      );
+  } finally {
+    logout.disabled = false;
   }
 });
 document.getElementById('keys').addEventListener('click', () => help.showModal());
@@ -173,6 +195,11 @@ window.addEventListener('hashchange', () => {
   if (location.hash.startsWith('#login=')) void start();
   else if (location.hash === '#main') main.focus();
   else void route();
+});
+
+// What a browser kept for its back button is as old as it is: whether this login still is one is asked anew.
+window.addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
 });
 
 document.addEventListener('keydown', (event) => {

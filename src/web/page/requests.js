@@ -1,73 +1,79 @@
 /** The requests: those that wait come first, the oldest on top, so that nothing moves under a finger. */
-import { post } from './api.js';
+import { post, to } from './api.js';
 import { agent, call, fill, h, heading, pill, trouble, when } from './dom.js';
+import { createGuard } from './guard.js';
+import { createKeyed } from './keyed.js';
 import { cut, escapeHostile } from './text.js';
 
+/** More than fit on a screen: a long list does not keep those waiting. */
+const atOnce = 20;
+
 export function show(root, app) {
-  const pending = h('section', { 'aria-labelledby': 'pending-title' });
-  const grants = h('section', { 'aria-labelledby': 'grants-title' });
-  const decided = h('section', { 'aria-labelledby': 'decided-title' });
-  fill(root, heading('Requests'), pending, grants, decided);
-  const shown = new Map();
-  const draw = ({ pending: oldest, waiting, decided: past, grants: granted, more }) => {
-    update(pending, 'pending', JSON.stringify([waiting, oldest]), shown, () => [
-      h('h2', { id: 'pending-title' }, waiting === 0 ? 'Nothing waits' : `Waiting (${waiting})`),
+  // Where a row came or went, another button may be under the pointer.
+  const guard = createGuard(() => grants.element.querySelectorAll('button'));
+  let places = null;
+  const pending = part('pending', createKeyed({ class: 'list' }, request));
+  const grants = part(
+    'grants',
+    createKeyed({ class: 'list' }, (grant) => granted(grant, app, guard)),
+  );
+  const decided = part('decided', createKeyed({ class: 'list past' }, request));
+  fill(root, heading('Requests'), pending.element, grants.element, decided.element);
+  const draw = ({ pending: oldest, waiting, decided: past, grants: live, more }, most = Infinity) => {
+    const first = oldest.slice(0, most);
+    pending.draw(
+      first,
+      waiting === 0 ? 'Nothing waits' : `Waiting (${waiting})`,
       waiting === 0
-        ? h('p', { class: 'empty' }, 'What an agent asks for appears here at once.')
-        : h('ul', { class: 'list' }, oldest.map(row)),
-      waiting > oldest.length
-        ? h(
-            'p',
-            { class: 'empty' },
-            `The oldest ${oldest.length}; ${waiting - oldest.length} more wait behind them.`,
-          )
-        : null,
-    ]);
-    update(grants, 'grants', JSON.stringify(granted), shown, () =>
-      granted.length === 0
-        ? []
-        : [
-            h('h2', { id: 'grants-title' }, `Granted for a while (${granted.length})`),
-            h(
-              'ul',
-              { class: 'list' },
-              granted.map((grant) => grantRow(grant, app)),
-            ),
-          ],
+        ? 'What an agent asks for appears here at once.'
+        : waiting > oldest.length
+          ? `The oldest ${oldest.length}; ${waiting - oldest.length} more wait behind them.`
+          : '',
     );
-    update(decided, 'decided', JSON.stringify(past), shown, () =>
-      past.length === 0
-        ? []
-        : [
-            h('h2', { id: 'decided-title' }, 'Decided'),
-            h('ul', { class: 'list past' }, past.map(row)),
-            more > 0 ? h('p', { class: 'empty' }, `${more} older ones are in the audit.`) : null,
-          ],
+    grants.draw(live, `Granted for a while (${live.length})`);
+    const now = JSON.stringify([first, live].map((all) => all.map(({ id }) => id)));
+    if (places !== null && now !== places) guard.changed();
+    else guard.draw();
+    places = now;
+    decided.draw(
+      past.slice(0, Math.max(0, most - oldest.length)),
+      'Decided',
+      more > 0 ? `${more} older ones are in the audit.` : '',
     );
   };
-  draw(app.requests);
-  return { requests: draw };
+  draw(app.requests, atOnce);
+  return {
+    // Once the first ones can be seen.
+    shown: () => requestAnimationFrame(() => setTimeout(() => draw(app.requests))),
+    requests: (list) => draw(list),
+  };
 }
 
-/** Only what is another one is drawn anew; what had the focus keeps it. */
-function update(element, name, content, shown, make) {
-  if (shown.get(name) === content) return;
-  shown.set(name, content);
-  const focused = element.contains(document.activeElement)
-    ? document.activeElement.getAttribute('href')
-    : null;
-  fill(element, ...make());
-  if (focused !== null) element.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+/** A list with its title, and a remark below. The one that waits is there even when it is empty. */
+function part(name, list) {
+  const title = h('h2', { id: `${name}-title` });
+  const remark = h('p', { class: 'empty' });
+  const element = h('section', { 'aria-labelledby': `${name}-title` }, title, list.element, remark);
+  return {
+    element,
+    draw(items, text, said = '') {
+      element.hidden = items.length === 0 && name !== 'pending';
+      list.element.hidden = items.length === 0;
+      remark.hidden = said === '';
+      title.textContent = text;
+      remark.textContent = said;
+      list.update(items);
+    },
+  };
 }
 
-function row(request) {
-  const { id, status, words, session, time, client, rationale, decision } = request;
-  return h(
-    'li',
-    {},
-    h(
-      'a',
-      { class: 'request', href: `#/request/${id}`, 'data-request': id, 'data-status': status },
+function request(first) {
+  const { id } = first;
+  const link = h('a', { class: 'request', href: `#/request/${encodeURIComponent(id)}`, 'data-request': id });
+  const update = ({ status, words, session, time, client, rationale, decision }) => {
+    link.dataset.status = status;
+    fill(
+      link,
       h(
         'span',
         { class: 'line' },
@@ -86,40 +92,45 @@ function row(request) {
         decision?.reason ? ` · ${escapeHostile(cut(decision.reason, 100))}` : null,
         decision?.scope ? ` · ${decision.scope}` : null,
       ),
-    ),
-  );
+    );
+  };
+  return row(h('li', {}, link), update, first);
 }
 
-function grantRow(grant, app) {
-  const { rule } = grant;
+function row(element, update, first) {
+  update(first);
+  return { element, update };
+}
+
+/** What is left of it may change at any moment; its button stays where it is. */
+function granted(grant, app, guard) {
+  const { id, rule } = grant;
   const words = [
     rule.tool,
     ...(rule.subcommand ? rule.subcommand.split(' ') : []),
     ...rule.flags,
     ...(rule.exact?.args ?? []),
   ];
+  const rest = h('span', {});
   const said = h('div', {});
   const button = h(
     'button',
-    {
-      type: 'button',
-      class: 'danger',
-      'aria-label': `Revoke ${grant.id}`,
-      onclick: async () => {
-        button.disabled = true;
-        try {
-          await post(`grants/${grant.id}/revoke`);
-          app.say(`${grant.id} is revoked`);
-        } catch (error) {
-          button.disabled = false;
-          fill(said, trouble(error));
-        }
-      },
-    },
+    { type: 'button', class: 'danger', 'aria-label': `Revoke ${id}`, onclick: () => void revoke() },
     'Revoke',
   );
-  return h(
-    'li',
+  const revoke = () =>
+    guard.during(async () => {
+      fill(said);
+      try {
+        await post(to('grants', id, 'revoke'));
+        app.say(`${id} is revoked`);
+        await app.refresh();
+      } catch (error) {
+        fill(said, trouble(error));
+      }
+    });
+  const box = h(
+    'div',
     { class: 'grant' },
     h(
       'div',
@@ -128,7 +139,7 @@ function grantRow(grant, app) {
       h(
         'span',
         { class: 'meta' },
-        left(grant),
+        rest,
         ' · ',
         escapeHostile(grant.session ?? 'wraptool serve'),
         ' · by ',
@@ -138,6 +149,7 @@ function grantRow(grant, app) {
     ),
     app.role === 'operator' ? button : null,
   );
+  return row(h('li', {}, box), (now) => (rest.textContent = left(now)), grant);
 }
 
 function left({ uses, used, expires, scope }) {

@@ -1,5 +1,5 @@
 /** The rules of one tool: tried while they are typed, written only after the difference was shown. */
-import { get, post } from './api.js';
+import { get, post, to } from './api.js';
 import { call, diff, fill, h, heading, trouble, word } from './dom.js';
 import { escapeHostile } from './text.js';
 
@@ -27,7 +27,7 @@ async function all(root) {
             'a',
             { class: 'request', href: `#/rules/${encodeURIComponent(name)}` },
             h('strong', {}, name),
-            h('span', { class: 'meta' }, binary, guard === 'none' ? '' : ` · guard: ${guard}`),
+            h('span', { class: 'meta' }, escapeHostile(binary), guard === 'none' ? '' : ` · guard: ${guard}`),
           ),
         ),
       ),
@@ -37,7 +37,8 @@ async function all(root) {
 }
 
 async function one(root, app, tool) {
-  const state = { hash: '', section: 'allow', sections: [], before: '', asked: 0, timer: null };
+  /** `drafts`: what was typed, by section. `judged`: the wish whose difference is shown; only that one is saved. */
+  const state = { hash: '', section: 'allow', sections: [], drafts: {}, asked: 0, timer: null, judged: null };
   const said = h('div', { class: 'said' });
   const text = h('textarea', {
     id: 'rules-text',
@@ -59,7 +60,7 @@ async function one(root, app, tool) {
   );
   const reread = h(
     'button',
-    { type: 'button', id: 'reread', onclick: () => void load() },
+    { type: 'button', id: 'reread', onclick: () => void again() },
     'Read the file again',
   );
   const file = h('p', {});
@@ -80,24 +81,54 @@ async function one(root, app, tool) {
     ),
   );
 
-  async function load() {
-    const found = await get(`tools/${encodeURIComponent(tool)}`);
-    Object.assign(state, { hash: found.hash, sections: found.sections });
+  /** Nothing is typed or pressed while the file is read or written: the answer would be about something else. */
+  async function held(work) {
+    forget();
+    const controls = [text, save, reread, ...tabs.children];
+    for (const control of controls) control.disabled = true;
+    try {
+      await work();
+    } finally {
+      reread.disabled = false;
+      for (const tab of tabs.children) tab.disabled = false;
+      text.disabled = sectionOf(state.section)?.why !== null;
+    }
+  }
+
+  async function load(drafts = {}) {
+    const found = await get(to('tools', tool));
+    Object.assign(state, { hash: found.hash, sections: found.sections, drafts });
     fill(file, 'Of ', word(found.file), '. All other lines stay as they are, byte for byte.');
     fill(said);
     choose(state.section, found);
   }
 
+  async function again() {
+    await held(() => load()).catch((error) => fill(said, trouble(error)));
+    reread.focus();
+  }
+
+  const sectionOf = (name) => state.sections.find((entry) => entry.name === name);
+
+  /** What was judged is not what is there now, whatever is still on its way. */
+  function forget() {
+    clearTimeout(state.timer);
+    state.asked += 1;
+    state.judged = null;
+    save.disabled = true;
+  }
+
   function choose(name, found = null) {
+    forget();
     state.section = name;
-    const section = state.sections.find((entry) => entry.name === name);
-    state.before = section.text;
-    text.value = section.text;
+    const section = sectionOf(name);
+    const draft = state.drafts[name] ?? section.text;
+    text.value = draft;
     text.placeholder =
       section.why ??
       (section.text === '' ? `${section.indent}${name}:\n${section.indent}  - subcommand: …` : '');
     text.disabled = section.why !== null;
-    save.disabled = true;
+    text.removeAttribute('aria-invalid');
     fill(
       tabs,
       state.sections.map((entry) =>
@@ -113,11 +144,12 @@ async function one(root, app, tool) {
       section.why ? h('p', { class: 'warn' }, escapeHostile(section.why)) : null,
       ...(found ? remarks(found) : []),
     );
+    if (draft !== section.text) void judge();
   }
 
   function typed() {
-    clearTimeout(state.timer);
-    save.disabled = true;
+    forget();
+    state.drafts[state.section] = text.value;
     state.timer = setTimeout(() => void judge(), pauseMs);
   }
 
@@ -125,11 +157,13 @@ async function one(root, app, tool) {
     const asked = ++state.asked;
     const wish = { section: state.section, text: text.value, hash: state.hash };
     try {
-      const found = await post(`tools/${encodeURIComponent(tool)}/check`, wish);
+      const found = await post(to('tools', tool, 'check'), wish);
       if (asked !== state.asked) return;
       const fine = found.problems.length === 0;
       text.setAttribute('aria-invalid', String(!fine));
-      save.disabled = !fine || found.diff === '' || found.stale;
+      const writable = fine && found.diff !== '' && !found.stale;
+      state.judged = writable ? wish : null;
+      save.disabled = !writable;
       fill(
         judged,
         found.stale
@@ -160,35 +194,31 @@ async function one(root, app, tool) {
   }
 
   async function write() {
-    save.disabled = true;
+    const wish = state.judged;
+    if (wish === null) return;
     try {
-      const done = await post(`tools/${encodeURIComponent(tool)}/save`, {
-        section: state.section,
-        text: text.value,
-        hash: state.hash,
+      await held(async () => {
+        const done = await post(to('tools', tool, 'save'), wish);
+        const text = done.changed
+          ? 'Written. Running gateways take it up at once.'
+          : 'Nothing had to change.';
+        const node = h('div', { class: 'done', role: 'status' }, h('p', {}, text));
+        const { [wish.section]: _written, ...others } = state.drafts;
+        await load(others).catch((error) => node.append(trouble(error)));
+        fill(said, node);
       });
-      await load();
-      fill(
-        said,
-        h(
-          'div',
-          { class: 'done' },
-          h(
-            'p',
-            {},
-            done.changed ? 'Written. Running gateways take it up at once.' : 'Nothing had to change.',
-          ),
-        ),
-      );
     } catch (error) {
       fill(said, trouble(error));
+      // With what the file is now: whether it can be saved at all, and what it would do.
+      void judge();
     }
+    text.focus({ preventScroll: true });
     said.scrollIntoView({ block: 'nearest' });
   }
 
   text.addEventListener('input', typed);
   await load();
-  return { title: `Rules of ${tool}`, leave: () => clearTimeout(state.timer) };
+  return { title: `Rules of ${escapeHostile(tool)}`, leave: forget };
 }
 
 function remarks({ lints, examples }) {

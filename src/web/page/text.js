@@ -1,10 +1,14 @@
 /** How text of others is shown: the same rules as on the command line. Hidden characters are shown, never obeyed. */
 
+/** Nearly all text: nothing in it is hidden. */
+const plain = /^[ -~]*$/;
 const hidden = /(?! )[\p{Cc}\p{Cf}\p{Z}\p{Co}\p{Cs}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** Text with each hidden character as `\u{HEX}` (newline `\n`, tab `\t`). */
 export function escapeHostile(text) {
-  return String(text).replace(hidden, (character) => {
+  const whole = String(text);
+  if (plain.test(whole)) return whole;
+  return whole.replace(hidden, (character) => {
     if (character === '\n') return '\\n';
     if (character === '\t') return '\\t';
     return `\\u{${character.codePointAt(0).toString(16)}}`;

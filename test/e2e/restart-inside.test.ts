@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
+import { main } from '../support/main.ts';
 import { needs } from '../support/real.ts';
 import { until } from './place.ts';
 import { gatewayOf, now, session, type Json } from './restart-rig.ts';
@@ -37,7 +38,7 @@ const reach = (file) => new Promise((resolve) => {
     found, env, abstract,
     written: write('/run/wraptool/gateway.sock.next'),
     taken: take('/run/wraptool/gateway.sock', '/run/wraptool/other.sock'),
-    probe: write('/opt/wraptool/relay/probe.ts'),
+    probe: write('/opt/wraptool/relay/probe${path.extname(main)}'),
     node: write('/opt/wraptool/node/bin/node'),
     reached: await Promise.all(hosts.map(reach)),
   }));

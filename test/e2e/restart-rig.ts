@@ -1,10 +1,13 @@
 /** A session whose gateway is restarted, as the operator does it, and its clients inside. */
 import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { gitConfig, until, type Place, type Result } from './place.ts';
+import { gitConfig, until, type Place } from './place.ts';
+import { main } from '../support/main.ts';
 import { dirOf, live, readyPlace, type Live } from './session.ts';
 
 export type Json = Record<string, unknown>;
@@ -24,41 +27,29 @@ export async function restart(
 export const now = (where: Place, mode = 'restart', name = 'life') =>
   restart(where, name, '--mode', mode, '--confirm', `${mode} ${name}`, '--wait');
 
-/** One call by a client inside, over the relay's own way. */
-async function call(where: Place, name: string, args: Json): Promise<Result> {
-  const program = `
-    const { exchange } = await import('/opt/wraptool/relay/upstream.ts');
-    const { readOptions } = await import('/opt/wraptool/relay/options.ts');
-    const { target, token } = readOptions([], process.env, process.cwd());
-    let session = {};
-    const ask = async (id, method, params) => {
-      let reply;
-      const body = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-      const headers = await exchange(target, { method: 'POST', body, headers: {
-        authorization: 'Bearer ' + token, accept: 'application/json, text/event-stream',
-        'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...session },
-        onMessage: (message) => { if (message.id === id) reply = message; } });
-      if (headers['mcp-session-id']) session = { 'mcp-session-id': headers['mcp-session-id'] };
-      return reply;
-    };
-    await ask(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'in', version: '1' } });
-    const { result } = await ask(2, 'tools/call', ${JSON.stringify({ name, arguments: args })});
-    console.log(JSON.stringify(result.structuredContent));`;
-  return where.wraptool([
-    'exec',
-    'life',
-    '--',
-    '/opt/wraptool/node/bin/node',
-    '--input-type=module',
-    '-e',
-    program,
-  ]);
+/** One call by a client inside, over the relay's stdio. */
+export async function structured(where: Place, name: string, args: Json): Promise<Json> {
+  const { relay, ask } = clientIn(where);
+  const gone = once(relay, 'exit').then(([code]) => {
+    throw new Error(`the relay ended with ${code}`);
+  });
+  const asked = async () => {
+    await ask('initialize', hello);
+    return await ask('tools/call', { name, arguments: args });
+  };
+  try {
+    const { structuredContent } = await Promise.race([asked(), gone]);
+    return structuredContent as Json;
+  } finally {
+    gone.catch(() => undefined);
+    relay.kill('SIGTERM');
+  }
 }
 
-export const structured = async (where: Place, name: string, args: Json): Promise<Json> => {
-  const { stdout, stderr, code } = await call(where, name, args);
-  assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as Json;
+export const hello = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'inside', version: '1' },
 };
 
 /** `tools`: further ones, as YAML. */
@@ -75,16 +66,16 @@ export async function gatewayOf(where: Place): Promise<number> {
   return state.gateway?.pid ?? 0;
 }
 
-/** A client on the relay's stdio, as a harness is: it stays, whatever becomes of the gateway. */
-export function inside(t: TestContext, where: Place): (method: string, params: Json) => Promise<Json> {
+type Client = { readonly relay: ChildProcess; readonly ask: (method: string, params: Json) => Promise<Json> };
+
+function clientIn(where: Place): Client {
   const relay = where.start([
     'exec',
     'life',
     '--',
     '/opt/wraptool/node/bin/node',
-    '/opt/wraptool/relay/main.ts',
+    `/opt/wraptool/relay/main${path.extname(main)}`,
   ]);
-  t.after(() => relay.kill('SIGTERM'));
   const waiting = new Map<number, (result: Json) => void>();
   const lines = createInterface({ input: relay.stdout as NodeJS.ReadableStream });
   lines.on('line', (line) => {
@@ -92,12 +83,20 @@ export function inside(t: TestContext, where: Place): (method: string, params: J
     if (id !== undefined) waiting.get(id)?.(result ?? { error });
   });
   let count = 0;
-  return (method, params) =>
+  const ask: Client['ask'] = (method, params) =>
     new Promise((resolve) => {
       count += 1;
       waiting.set(count, resolve);
       relay.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id: count, method, params })}\n`);
     });
+  return { relay, ask };
+}
+
+/** A client on the relay's stdio, as a harness is: it stays, whatever becomes of the gateway. */
+export function inside(t: TestContext, where: Place): Client['ask'] {
+  const { relay, ask } = clientIn(where);
+  t.after(() => relay.kill('SIGTERM'));
+  return ask;
 }
 
 export async function allRecords(where: Place): Promise<Json[]> {

@@ -75,11 +75,16 @@ function terminalModes(): string | null {
   return found.status === 0 ? found.stdout.trim() : null;
 }
 
+/**
+ * What ran inside may have left a group of its own in the foreground: the kernel stops the whole group of whoever then
+ * sets modes from the background, this process with it, but for one that ignores SIGTTOU. Node's children ignore nothing,
+ * therefore a shell says so first.
+ */
 function restoreModes(modes: string): void {
-  // A closed terminal has no modes to restore; in the background stty would be stopped and wait for ever.
-  const stty = findProgram('stty');
-  if (stty === null) return;
-  spawnSync(stty, [modes], {
+  const [sh, stty] = [findProgram('sh'), findProgram('stty')];
+  if (sh === null || stty === null) return;
+  // A closed terminal has no modes to restore.
+  spawnSync(sh, ['-c', `trap '' TTOU; exec "$1" "$2"`, 'sh', stty, modes], {
     env: {},
     stdio: ['inherit', 'ignore', 'ignore'],
     timeout: 1000,

@@ -146,13 +146,18 @@ const lookEveryMs = 5_000;
 
 /** Looks now and then, so that what the kernel did long before is not taken for the reason of an end. */
 function watchMemory(pid: number, ended: Promise<unknown>): () => Promise<number> {
-  let last: Promise<number | null> = memoryKills(pid);
-  const timer = setInterval(() => (last = memoryKills(pid)), lookEveryMs).unref();
+  // The last look but one: one that falls between the kill and its being told must not hide it.
+  let before: Promise<number | null> = memoryKills(pid);
+  let last = before;
+  const timer = setInterval(() => {
+    before = last;
+    last = memoryKills(pid);
+  }, lookEveryMs).unref();
   void ended.then(() => clearInterval(timer));
   return async () => {
     // The process is gone: its group is ours.
-    const [before, now] = [await last, await memoryKills(process.pid)];
-    return before === null || now === null ? 0 : Math.max(0, now - before);
+    const [then, now] = [await before, await memoryKills(process.pid)];
+    return then === null || now === null ? 0 : Math.max(0, now - then);
   };
 }
 

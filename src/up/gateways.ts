@@ -279,7 +279,9 @@ export class Gateways {
       ? ''
       : policy === 'on-crash' && !this.#closed
         ? '; it is started again'
-        : `; "wraptool restart ${this.#name}" starts another`;
+        : `; "wraptool restart ${this.#name}" starts another${
+            kind === 'killed' ? `, after "wraptool restart reconcile ${this.#name} --note TEXT"` : ''
+          }`;
     warn(`the gateway of "${this.#name}" was ${line}${next}`.replace('was ended', 'ended'));
     if (left && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
   }

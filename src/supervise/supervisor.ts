@@ -43,12 +43,15 @@ export type GatewayStart = {
   readonly main: string;
   /** Where it listens. */
   readonly socket: string;
+  /** Aborted: it is ended if it is not ready yet. */
+  readonly signal?: AbortSignal;
   /** Told of one that ended before it was given out: it has no other way to tell. */
   readonly ended?: (pid: number, kind: EndKind, end: GatewayEnd) => Promise<void>;
 };
 
 /** Starts `wraptool serve --session NAME`; resolves when it listens. Rejects with gateway_failed and the end of its log. */
 export async function startGateway(start: GatewayStart): Promise<Gateway> {
+  if (start.signal?.aborted === true) throw calledOff();
   const log = await open(start.logFile, 'a', 0o600);
   try {
     const words = ['--session', start.name, '--config', start.config, '--supervised', start.socket];
@@ -169,6 +172,10 @@ async function running(child: ChildProcess, start: GatewayStart): Promise<Proces
   });
 }
 
+function calledOff(): WraptoolError {
+  return new WraptoolError('gateway_failed', 'the session ended before its gateway was ready');
+}
+
 /** The hash of the config that it serves. `ending`: before it is ended by us. */
 async function ready(
   child: ChildProcess,
@@ -182,8 +189,17 @@ async function ready(
     const timeout = setTimeout(() => resolve('late'), readyTimeoutMs);
     timer.signal.addEventListener('abort', () => clearTimeout(timeout));
   });
-  const first = await Promise.race([said.then((verdict) => ({ verdict })), late, ended]);
+  const off = new Promise<'off'>((resolve) =>
+    start.signal?.addEventListener('abort', () => resolve('off'), { signal: timer.signal }),
+  );
+  const first = await Promise.race([said.then((verdict) => ({ verdict })), late, off, ended]);
   timer.abort();
+  if (first === 'off') {
+    ending();
+    const ref = await processRef(child.pid ?? 0);
+    if (ref !== null) await stop(child, ref);
+    throw calledOff();
+  }
   if (first !== 'late' && 'verdict' in first && typeof first.verdict === 'string') return first.verdict;
   // One that has ended is not asked to.
   if (first === 'late' || 'verdict' in first) ending();

@@ -96,7 +96,17 @@ async function bundle(
     codeSplitting: parts && { groups },
   });
   await build.close();
-  return output.filter((one) => one.type === 'chunk');
+  const chunks = output.filter((one) => one.type === 'chunk');
+  refuseMissing(chunks);
+  return chunks;
+}
+
+/** What the bundler does not find it leaves for later: a folder of programs holds all that it needs, or is none. */
+function refuseMissing(chunks: readonly OutputChunk[]): void {
+  const missing = chunks
+    .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
+    .filter((name) => !isBuiltin(name) && !external.includes(name) && !name.endsWith('.js'));
+  if (missing.length > 0) throw new Error(`not found: ${[...new Set(missing)].sort().join(', ')}`);
 }
 
 /** The entry holds only what comes before the compile cache is on; all else is read through it. */

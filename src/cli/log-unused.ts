@@ -20,17 +20,19 @@ export async function unusedRules(
 ): Promise<{ rules: UnusedRule[]; calls: number }> {
   const used = new Set<string>();
   const seen = new Set<string>();
+  const judged = new Set<string>();
   for (const file of await logFiles(dir))
     for await (const { line, complete } of linesOf(pathOf(dir, file))) {
       if (!complete || !line.includes('"event":"decided"') || !line.includes('"decision":"allow"')) continue;
       const record = parseRecord(line);
       if (record?.event !== 'decided' || record.argv === null || record.argv_cut) continue;
       const key = JSON.stringify([record.tool, record.argv]);
-      if (seen.has(key)) continue;
       seen.add(key);
-      const decision = evaluate(policy, { tool: record.tool, argv: record.argv });
       // What was granted is not the rule's use, even where the rule would allow it by now.
-      if (decision.decision === 'allow' && record.rule !== null) used.add(placeOf(decision.rule));
+      if (record.rule === null || judged.has(key)) continue;
+      judged.add(key);
+      const decision = evaluate(policy, { tool: record.tool, argv: record.argv });
+      if (decision.decision === 'allow') used.add(placeOf(decision.rule));
     }
   const rules = [...policy.tools.values()].flatMap(({ root }) => rulesOf(root));
   return {

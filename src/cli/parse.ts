@@ -18,7 +18,10 @@ export async function parse(argv: readonly string[], entry: Entry | null, hint: 
     if (error.exitCode === 0) return;
     if (error.code === 'commander.help')
       throw new WraptoolError('usage', 'a subcommand is missing', { hint });
-    const message = error.message.replace(/^error: /, '').replaceAll("'", '"');
+    const message = error.message
+      .replace(/^error: /, '')
+      .replace(/\n\((Did you mean .*\?)\)$/, '. $1')
+      .replaceAll("'", '"');
     throw new WraptoolError('usage', message, { hint });
   }
 }

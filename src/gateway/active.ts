@@ -9,7 +9,8 @@ import { homeDir } from '../paths.ts';
 import type { Policy } from '../policy/compile.ts';
 import { overlay, type Overlay } from '../requests/overlay.ts';
 import type { Grant } from '../requests/types.ts';
-import { createScrubber, type Scrubber } from '../scrub/scrubber.ts';
+import { configuredScrubber } from '../scrub/configured.ts';
+import type { Scrubber } from '../scrub/scrubber.ts';
 import { resolveRoots, resolveWorkingDir, type Root } from './cwd.ts';
 import { buildRegistry, type Registry } from './registry.ts';
 
@@ -115,10 +116,5 @@ async function activateTool(config: ToolConfig, around: Surroundings): Promise<A
 }
 
 function scrubberFor({ config }: Snapshot, { env, token }: Surroundings): Scrubber {
-  const named = config.scrub.values_from_env.flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : [{ name, value }];
-  });
-  const literals = [{ name: config.mcp.token_env, value: token }, ...named];
-  return createScrubber({ literals, patterns: config.scrub.patterns });
+  return configuredScrubber(config.scrub, env, [{ name: config.mcp.token_env, value: token }]);
 }

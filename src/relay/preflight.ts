@@ -29,8 +29,8 @@ const found = await Promise.all(
       return await run();
     } catch (error) {
       const detail = `could not be looked at: ${(error as Error).message}`;
-      // What must not be in here is not taken to be absent because nobody could look.
-      const level = check === 'credentials' ? 'fault' : 'warning';
+      // What must not be in here is not taken to be absent because nobody could look, nor the gateway to be there.
+      const level = ['credentials', 'gateway'].includes(check) ? 'fault' : 'warning';
       return [{ check, level, detail, mend: 'read the reason' }];
     }
   }),

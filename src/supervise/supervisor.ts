@@ -43,12 +43,15 @@ export type GatewayStart = {
   readonly main: string;
   /** Where it listens. */
   readonly socket: string;
+  /** Aborted: it is ended if it is not ready yet. */
+  readonly signal?: AbortSignal;
   /** Told of one that ended before it was given out: it has no other way to tell. */
   readonly ended?: (pid: number, kind: EndKind, end: GatewayEnd) => Promise<void>;
 };
 
 /** Starts `wraptool serve --session NAME`; resolves when it listens. Rejects with gateway_failed and the end of its log. */
 export async function startGateway(start: GatewayStart): Promise<Gateway> {
+  if (start.signal?.aborted === true) throw calledOff();
   const log = await open(start.logFile, 'a', 0o600);
   try {
     const words = ['--session', start.name, '--config', start.config, '--supervised', start.socket];
@@ -146,13 +149,18 @@ const lookEveryMs = 5_000;
 
 /** Looks now and then, so that what the kernel did long before is not taken for the reason of an end. */
 function watchMemory(pid: number, ended: Promise<unknown>): () => Promise<number> {
-  let last: Promise<number | null> = memoryKills(pid);
-  const timer = setInterval(() => (last = memoryKills(pid)), lookEveryMs).unref();
+  // The last look but one: one that falls between the kill and its being told must not hide it.
+  let before: Promise<number | null> = memoryKills(pid);
+  let last = before;
+  const timer = setInterval(() => {
+    before = last;
+    last = memoryKills(pid);
+  }, lookEveryMs).unref();
   void ended.then(() => clearInterval(timer));
   return async () => {
     // The process is gone: its group is ours.
-    const [before, now] = [await last, await memoryKills(process.pid)];
-    return before === null || now === null ? 0 : Math.max(0, now - before);
+    const [then, now] = [await before, await memoryKills(process.pid)];
+    return then === null || now === null ? 0 : Math.max(0, now - then);
   };
 }
 
@@ -162,6 +170,10 @@ async function running(child: ChildProcess, start: GatewayStart): Promise<Proces
   throw new WraptoolError('gateway_failed', 'the gateway ended right after it was ready', {
     hint: `see ${start.logFile}`,
   });
+}
+
+function calledOff(): WraptoolError {
+  return new WraptoolError('gateway_failed', 'the session ended before its gateway was ready');
 }
 
 /** The hash of the config that it serves. `ending`: before it is ended by us. */
@@ -177,8 +189,17 @@ async function ready(
     const timeout = setTimeout(() => resolve('late'), readyTimeoutMs);
     timer.signal.addEventListener('abort', () => clearTimeout(timeout));
   });
-  const first = await Promise.race([said.then((verdict) => ({ verdict })), late, ended]);
+  const off = new Promise<'off'>((resolve) =>
+    start.signal?.addEventListener('abort', () => resolve('off'), { signal: timer.signal }),
+  );
+  const first = await Promise.race([said.then((verdict) => ({ verdict })), late, off, ended]);
   timer.abort();
+  if (first === 'off') {
+    ending();
+    const ref = await processRef(child.pid ?? 0);
+    if (ref !== null) await stop(child, ref);
+    throw calledOff();
+  }
   if (first !== 'late' && 'verdict' in first && typeof first.verdict === 'string') return first.verdict;
   // One that has ended is not asked to.
   if (first === 'late' || 'verdict' in first) ending();

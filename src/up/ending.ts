@@ -41,6 +41,19 @@ export function listenForEnd(): Ending {
   };
 }
 
+/** What comes of `work`, or the end that was asked for before it comes: then nobody waits for what it does. */
+export async function unlessEnded<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const asked = Promise.withResolvers<never>();
+  const end = (): void => asked.reject(signal.reason);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([work, asked.promise]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
 /** Waits for the harness; a signal to us is passed on, and the session ends with it. */
 export async function attend(running: Running, ending: Ending): Promise<number> {
   const asked = new Promise<'asked'>((resolve) => {

@@ -53,7 +53,8 @@ export class Gateways {
   /** Asked for, and not begun: by what it is. */
   readonly #waiting = new Map<string, Promise<RestartResult>>();
   #inside: { readonly started: Started; readonly spec: LaunchSpec } | null = null;
-  #closed = false;
+  readonly #closing = new AbortController();
+  #asked: Gateway | null = null;
   readonly #contaminations: Contaminations;
 
   constructor(options: GatewaysOptions) {
@@ -86,12 +87,18 @@ export class Gateways {
 
   /** What a probe has to find. Error: gateway_failed where there is no gateway. */
   async expected(): Promise<{ readonly tool: string; readonly config: string }> {
-    return expectedOf(this.#present());
+    this.#asked = this.#present();
+    return expectedOf(this.#asked);
   }
 
-  /** Takes what was seen from inside for the gateway that runs now. */
+  /** Takes what was seen from inside for the gateway that `expected` was last asked of; one that came since stays unproven. */
   async proven(proof: Proof): Promise<void> {
     const gateway = this.#present();
+    if (gateway !== this.#asked) return;
+    await this.#proven(gateway, proof);
+  }
+
+  async #proven(gateway: Gateway, proof: Proof): Promise<void> {
     // Where it can't be noted, `ps` knows less than the gateway.
     await this.#options.session.update({ proof }).catch(this.#fault);
     await gateway.give({ do: 'prove', proven: proof.ok });
@@ -127,9 +134,9 @@ export class Gateways {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     this.#backoff.stop();
-    // One that is starting is ended, too, when it is there.
+    // One that is starting is ended, too.
     await Promise.allSettled([this.#first]);
     await Promise.all([...this.#live].map((gateway) => gateway.stop()));
     // Their ends are on record before the session's folder goes.
@@ -147,6 +154,7 @@ export class Gateways {
     } catch (thrown) {
       const error = asFailure(thrown);
       await next?.stop();
+      if (this.#closed) return ended();
       const kept = this.#current !== null && this.#current === old;
       if (kept) await old?.give({ do: 'resume' }).catch(onlyGone);
       if (error === null) throw thrown;
@@ -187,7 +195,7 @@ export class Gateways {
     const proof = await attemptProof(async () => probe(started, spec, await expectedOf(gateway)));
     if (this.#current !== gateway) return;
     this.#event('probe', proof);
-    await this.proven(proof).catch(onlyGone);
+    await this.#proven(gateway, proof).catch(onlyGone);
   }
 
   /** Error: gateway_failed, too, where it says that it serves something else than the config. */
@@ -198,6 +206,7 @@ export class Gateways {
     const gateway = await startGateway({
       ...start,
       socket: path.join(session.dir, `gateway-${this.#count}.sock`),
+      signal: this.#closing.signal,
       // One that is killed before it is ready has been killed all the same.
       ended: async (pid, kind, end) => {
         this.#event('gateway ended', { ...end, kind });
@@ -279,7 +288,9 @@ export class Gateways {
       ? ''
       : policy === 'on-crash' && !this.#closed
         ? '; it is started again'
-        : `; "wraptool restart ${this.#name}" starts another`;
+        : `; "wraptool restart ${this.#name}" starts another${
+            kind === 'killed' ? `, after "wraptool restart reconcile ${this.#name} --note TEXT"` : ''
+          }`;
     warn(`the gateway of "${this.#name}" was ${line}${next}`.replace('was ended', 'ended'));
     if (left && policy === 'on-crash' && !this.#closed) this.#backoff.failed();
   }
@@ -334,6 +345,10 @@ export class Gateways {
     const turn = this.#turn.then(work, work);
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   get #name(): string {

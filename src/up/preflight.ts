@@ -51,6 +51,8 @@ export async function preflight(
     limits,
     own ? null : Promise.resolve(probe).then((one) => JSON.stringify(one)),
   );
+  // Nothing that was said inside makes up for a gateway that could not be asked.
+  await probe;
   const found = (code === 0 ? parse(out) : null) ?? [unable(code, err.trim() || out.trim())];
   return spec.approved === undefined ? found : found.map(approvedCredential);
 }

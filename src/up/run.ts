@@ -14,7 +14,7 @@ import { changedLines } from './aftermath/tell.ts';
 import { armed, armingOf } from './arming.ts';
 import { Audit } from './audit.ts';
 import { openSessionControl } from './control/session-control.ts';
-import { attend, listenForEnd } from './ending.ts';
+import { attend, listenForEnd, unlessEnded } from './ending.ts';
 import type { Gateways } from './gateways.ts';
 import { remember } from './memory.ts';
 import type { UpOptions, UpWorld } from './options.ts';
@@ -25,6 +25,7 @@ import { confirmRemotes } from './remotes.ts';
 import { openEvents, recordEvent } from './session-events.ts';
 import { createSession, listSessions, proposeName, type Session } from './session.ts';
 import { repositoryBeyond } from './runtime/mounts.ts';
+import type { LaunchSpec, Progress, Started } from './runtime/runtime.ts';
 import { reclaimDead } from './sessions.ts';
 import { injected, specify } from './specify.ts';
 import { gatewaysOf, makeKnown, restarting } from './supervision.ts';
@@ -120,7 +121,7 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const halt = AbortSignal.any([ending.signal, noGateway.signal]);
     halt.throwIfAborted();
     const started = await world.step(`runtime ${ground.choice.runtime.name}`, (say) =>
-      ground.choice.runtime.prepare(spec, say, halt),
+      prepared(ground, spec, say, halt),
     );
     inRuntime = true;
     teardown.push(`runtime ${ground.choice.runtime.name}`, async () => {
@@ -132,12 +133,14 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     const findings = preflight(started, spec, world, ground.snapshot.config.up.harness_env, expected);
     // Where there is no gateway, that is told.
     findings.catch(() => undefined);
-    await world.step('gateway', () => gateway);
+    await world.step('gateway', () => unlessEnded(ending.signal, gateway));
     await session.update({ status: 'running' });
     await remember(world.env, ground.workspace.path, { runtime: ground.choice.runtime.name });
     ending.signal.throwIfAborted();
     gateways.ready(started, spec);
-    await world.step('checks inside', async () => judge(await findings, session, world, gateways));
+    await world.step('checks inside', async () =>
+      judge(await unlessEnded(ending.signal, findings), session, world, gateways),
+    );
     const arming = armingOf(world.env, options.allowRestart ?? false);
     control.ready(started, spec, restarting(session, world, arming, audit, gateways));
     world.note(armed(arming));
@@ -159,6 +162,21 @@ export async function up(options: UpOptions, world: UpWorld): Promise<number> {
     throw error;
   } finally {
     await teardown.run();
+  }
+}
+
+/** The runtime, or why there is to be none: whatever it says of a start that was called off is not what is told. */
+async function prepared(
+  ground: Ground,
+  spec: LaunchSpec,
+  say: Progress,
+  halt: AbortSignal,
+): Promise<Started> {
+  try {
+    return await ground.choice.runtime.prepare(spec, say, halt);
+  } catch (error) {
+    halt.throwIfAborted();
+    throw error;
   }
 }
 

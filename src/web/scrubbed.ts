@@ -1,6 +1,6 @@
 /** Secrets out of what the page is told. */
 import type { Config } from '../config/types.ts';
-import { createScrubber } from '../scrub/scrubber.ts';
+import { configuredScrubber } from '../scrub/configured.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -13,11 +13,7 @@ const longestRemembered = 400;
 
 /** Every string of a value, at any depth, with the secrets that are known in `config` and by their shape redacted. */
 export function createScrub({ scrub }: Pick<Config, 'scrub'>, env: Env): (value: unknown) => unknown {
-  const literals = scrub.values_from_env.flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : [{ name, value }];
-  });
-  const scrubber = createScrubber({ literals, patterns: scrub.patterns });
+  const scrubber = configuredScrubber(scrub, env);
   const known = new Map<string, string>();
   const scrubbed = (text: string): string => {
     const before = known.get(text);

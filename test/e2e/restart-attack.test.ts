@@ -162,13 +162,15 @@ void test(
     });
     const it = await live(t, 'bubblewrap', { where: within, up: ['--allow-restart'] });
     const pid = await gatewayOf(where);
+    // First the gateway, then whoever eats, and not its supervisor, which is to tell of it.
     await writeFile(`/proc/${pid}/oom_score_adj`, '1000');
     const room = Number(await readFile(group.usage, 'utf8')) + 48 * 1024 * 1024;
     await writeFile(group.limit, String(room));
     const eater = `const eaten = []; const eat = () => {
     try { process.kill(${pid}, 0); } catch { process.exit(0); }
     eaten.push(Buffer.alloc(1e6, 1)); setTimeout(eat, 5); }; eat();`;
-    const eating = spawn('sh', ['-c', 'echo $$ > "$0" && exec "$@"', procs, process.execPath, '-e', eater]);
+    const join = 'echo $$ > "$0" && echo 500 > /proc/$$/oom_score_adj && exec "$@"';
+    const eating = spawn('sh', ['-c', join, procs, process.execPath, '-e', eater]);
     t.after(() => eating.kill('SIGKILL'));
     await until('it was ended', async () => !(await exists(pid)), 60_000);
     eating.kill('SIGKILL');

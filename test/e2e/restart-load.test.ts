@@ -108,7 +108,10 @@ test(
       warn: (text) => warnings.push(text),
     });
     await gateways.start();
-    const proven = () => gateways.proven({ source: 'client_namespace', ok: true, reasons: [] });
+    const proven = async () => {
+      await gateways.expected();
+      await gateways.proven({ source: 'client_namespace', ok: true, reasons: [] });
+    };
     await proven();
     const supervisor = await openControl(
       controlSocket(session.dir),

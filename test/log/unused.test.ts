@@ -43,6 +43,8 @@ tools:
       config: 'x',
       ...(granted ? { grant: 'grt_00000001' } : {}),
     });
+  // Granted first, allowed by the rule since.
+  decided(['status', '--short'], 'allow', true);
   decided(['status', '--short'], 'allow', false);
   decided(['log'], 'deny', false);
   decided(['remote', 'add', 'a', 'b'], 'allow', true);

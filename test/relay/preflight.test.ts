@@ -13,12 +13,18 @@ const program = fileURLToPath(new URL('../../src/relay/preflight.ts', import.met
 const workspace = realpathSync(mkdtempSync(path.join(tmpdir(), 'wraptool-preflight-')));
 after(() => rmSync(workspace, { recursive: true, force: true }));
 
-type Asked = { readonly zone?: string; readonly aheadMs?: number; readonly env?: Record<string, string> };
+type Asked = {
+  readonly zone?: string;
+  readonly aheadMs?: number;
+  readonly env?: Record<string, string>;
+  /** On stdin, of the gateway. */
+  readonly told?: string;
+};
 
 /** What it finds with this word's check; `aheadMs`: by how much the host's clock is before the one inside. */
 async function found(
   check: string,
-  { zone = 'UTC', aheadMs = 0, env = { TZ: zone } }: Asked,
+  { zone = 'UTC', aheadMs = 0, env = { TZ: zone }, told }: Asked,
 ): Promise<string[]> {
   const expected = {
     workspace,
@@ -28,12 +34,14 @@ async function found(
     now: Date.now() + aheadMs,
     terminal: null,
     named: [],
-    probe: { tool: 'wraptool_discover', config: '' },
+    probe: told === undefined ? { tool: 'wraptool_discover', config: '' } : null,
   };
-  const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(expected)], {
+  const running = promisify(execFile)(process.execPath, [program, JSON.stringify(expected)], {
     cwd: workspace,
     env: { HOME: workspace, PATH: '/usr/bin:/bin', ...env },
   });
+  running.child.stdin?.on('error', () => undefined).end(told);
+  const { stdout } = await running;
   const findings = JSON.parse(stdout) as Finding[];
   for (const { mend } of findings) assert.notEqual(mend, '');
   return findings.filter((one) => one.check === check).map(({ level, detail }) => `${level}: ${detail}`);
@@ -84,6 +92,18 @@ const cases: readonly [string, string, Asked, readonly string[]][] = [
     'gateway',
     { env: { WRAPTOOL_SOCKET: '/nowhere/gateway.sock', WRAPTOOL_TOKEN: 'x' } },
     ['fault: it does not answer: ENOENT'],
+  ],
+  [
+    'a gateway that nothing was said of is not taken to be there',
+    'gateway',
+    { told: '' },
+    ['fault: could not be looked at: Unexpected end of JSON input'],
+  ],
+  [
+    'nor one that half was said of',
+    'gateway',
+    { told: '{"tool":' },
+    ['fault: could not be looked at: Unexpected end of JSON input'],
   ],
 ];
 

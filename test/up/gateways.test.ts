@@ -15,6 +15,7 @@ import { createSession } from '../../src/up/session.ts';
 import { recordsOf } from '../restart/records.ts';
 import { until } from '../support/until.ts';
 
+const proof = { source: 'client_namespace', ok: true, reasons: [] } as const;
 const main = fileURLToPath(new URL('../fixtures/supervised/gateway.ts', import.meta.url));
 
 async function place(t: TestContext, policy: 'never' | 'on-crash' = 'never') {
@@ -69,6 +70,11 @@ async function place(t: TestContext, policy: 'never' | 'on-crash' = 'never') {
   const markers = async () => (await recordsOf(env))[0]?.markers ?? [];
   return {
     ...{ dir, env, session, warnings, gateways, config, markers },
+    /** As the first checks inside see it. */
+    proven: async () => {
+      await gateways.expected();
+      await gateways.proven(proof);
+    },
     play: (words: string) => writeFile(plays, words),
     go: () => writeFile(`${plays}.go`, ''),
     pid: () => session.state.gateway?.pid ?? 0,
@@ -88,8 +94,6 @@ function pidAt(address: string): Promise<number> {
   });
 }
 
-const proof = { source: 'client_namespace', ok: true, reasons: [] } as const;
-
 describe('a new gateway is not taken', { concurrency: 4 }, () => {
   for (const [what, words] of [
     ['ends before it is ready', 'exits'],
@@ -98,7 +102,7 @@ describe('a new gateway is not taken', { concurrency: 4 }, () => {
     void test(`that ${what}: the old one goes on, proven as it was`, async (t) => {
       const it = await place(t);
       await it.gateways.start();
-      await it.gateways.proven(proof);
+      await it.proven();
       const before = it.pid();
       await it.play(words);
       assert.deepEqual(await it.gateways.restart('restart').then(({ result, reason }) => [result, reason]), [
@@ -140,7 +144,7 @@ describe('a new gateway is not taken', { concurrency: 4 }, () => {
   void test('where its address can’t be given to it: nothing has changed', async (t) => {
     const it = await place(t);
     await it.gateways.start();
-    await it.gateways.proven(proof);
+    await it.proven();
     const before = it.pid();
     await mkdir(`${it.session.socket}.next/x`, { recursive: true });
     const { result, detail } = await it.gateways.restart('restart');
@@ -195,7 +199,7 @@ describe('the supervisor', { concurrency: 4 }, () => {
     const it = await place(t);
     await it.play('waits');
     await it.gateways.start();
-    await it.gateways.proven(proof);
+    await it.proven();
     const restarting = it.gateways.restart('reload');
     await until('it has begun', () => it.session.state.quiescing === true);
     const { status, mutations_allowed, reasons } = await it.health();
@@ -247,7 +251,7 @@ describe('the disk refuses', { concurrency: 4 }, () => {
     await mkdir(aside);
     const { result, reason } = await it.gateways.restart('restart');
     assert.deepEqual([result, reason, await it.reached()], ['kept', 'gateway_failed', it.pid()]);
-    await it.gateways.proven(proof);
+    await it.proven();
     await rm(aside, { recursive: true });
     assert.equal((await it.gateways.restart('restart')).result, 'restarted');
   });
@@ -265,6 +269,61 @@ describe('the disk refuses', { concurrency: 4 }, () => {
     assert.equal((await it.markers()).length, 1);
     assert.ok(it.warnings.some((line) => line.includes('EISDIR')));
   });
+});
+
+describe('the end of a session', { concurrency: 4 }, () => {
+  void test('is not held up by a gateway that does not become ready, and is no contamination', async (t) => {
+    const it = await place(t);
+    await it.play('hangs');
+    const starting = it.gateways.start();
+    const outcome = assert.rejects(starting, { code: 'gateway_failed', message: /the session ended before/ });
+    let pid = 0;
+    await until(
+      'it runs',
+      async () => (pid = await pidAt(path.join(it.session.dir, 'gateway-1.sock'))) !== 0,
+    );
+    const begun = performance.now();
+    await it.gateways.close();
+    await outcome;
+    assert.ok(performance.now() - begun < 40_000, 'long before one that is late is given up');
+    assert.deepEqual([runs(pid), await it.markers(), it.warnings], [false, [], []]);
+  });
+
+  void test('comes before the first gateway: none is started', async (t) => {
+    const it = await place(t);
+    const outcome = assert.rejects(it.gateways.start(), { code: 'gateway_failed' });
+    await it.gateways.close();
+    await outcome;
+    assert.equal(it.pid(), 0);
+  });
+
+  void test('ends a new one that does not become ready, and says nothing of it', async (t) => {
+    const it = await place(t);
+    await it.gateways.start();
+    await it.play('hangs');
+    const restarting = it.gateways.restart('restart');
+    let pid = 0;
+    await until(
+      'it runs',
+      async () => (pid = await pidAt(path.join(it.session.dir, 'gateway-2.sock'))) !== 0,
+    );
+    await it.gateways.close();
+    assert.equal((await restarting).reason, 'session_unreachable');
+    assert.deepEqual([runs(pid), it.warnings], [false, []]);
+  });
+});
+
+void test('what was seen of a gateway proves no other that came in its place meanwhile', async (t) => {
+  const it = await place(t, 'on-crash');
+  await it.gateways.start();
+  await it.gateways.expected();
+  process.kill(it.pid(), 'SIGKILL');
+  const said = 'was started again; it is unproven';
+  await until('another has its place', () => it.warnings.some((line) => line.includes(said)), 30_000);
+  await it.gateways.proven(proof);
+  assert.deepEqual(it.session.state.proof, null);
+  await it.proven();
+  assert.deepEqual(it.session.state.proof, proof);
 });
 
 function runs(pid: number): boolean {

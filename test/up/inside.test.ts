@@ -4,10 +4,11 @@ import { after, before, describe, test } from 'node:test';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { runInside } from '../../src/up/inside.ts';
 import { assertNoFault, preflight } from '../../src/up/preflight.ts';
 import { probe } from '../../src/up/probe.ts';
-import type { Executing, Started, Stdio } from '../../src/up/runtime/runtime.ts';
+import type { Executing, LaunchSpec, Started, Stdio } from '../../src/up/runtime/runtime.ts';
 import { needs } from '../support/real.ts';
 import { until } from '../support/until.ts';
 import { Rig } from './runtime/rig.ts';
@@ -96,6 +97,36 @@ test('one that ends in time says what it said', async () => {
   resolve(3);
   assert.deepEqual(await saying, { code: 3, out: 'words', err: '' });
   assert.deepEqual(seen.kills, []);
+});
+
+describe('the checks inside', () => {
+  const spec = { workspace: { path: '/w' }, env: {}, network: 'none' } as unknown as LaunchSpec;
+  /** A program that says that all is well, and ends, when it has been told all. */
+  const content = (): Started => {
+    const exec = async (_command: readonly string[], stdio: Stdio): Promise<Executing> => {
+      const { stdin, stdout } = stdio as Exclude<Stdio, 'inherit'>;
+      const exit = text(stdin as PassThrough).then(() => {
+        stdout.write('[]\n');
+        return 0;
+      });
+      return { exit, resize: async () => undefined, kill: async () => undefined };
+    };
+    return { exec } as unknown as Started;
+  };
+
+  test('are told of the gateway when it is there', async () => {
+    const { promise, resolve } = Promise.withResolvers<{ tool: string; config: string }>();
+    const findings = preflight(content(), spec, { env: {} }, [], promise);
+    resolve({ tool: 'wraptool_discover', config: '' });
+    assert.deepEqual(await findings, []);
+  });
+
+  test('say nothing for a gateway that could not be asked, whatever was said inside', async () => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const findings = preflight(content(), spec, { env: {} }, [], promise);
+    reject(new Error('the gateway did not answer'));
+    await assert.rejects(findings, { message: 'the gateway did not answer' });
+  });
 });
 
 describe('in bubblewrap, with what passes signals on stopped by the harness', needs('bubblewrap'), () => {

@@ -104,7 +104,7 @@ async function unused(flags: Where): Promise<void> {
   if (flags.json) return printJson({ calls, rules });
   for (const { tool, subcommand, file, line } of rules)
     printLine(`${escapeHostile(file)}:${line} ${renderArgv([tool, ...subcommand])}`);
-  printLine(`${rules.length} rules were used by none of ${calls} allowed calls`);
+  printLine(`${rules.length} rules were used by none of ${calls} different allowed calls`);
 }
 
 async function why(seq: string, flags: Where): Promise<void> {

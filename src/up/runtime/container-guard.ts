@@ -12,15 +12,12 @@ const ask = 'while read -r _; do :; done; kill -TERM -1';
 // more, for all that the harness started, ends at the pause.
 const kill = "trap 'kill -KILL -1' EXIT; kill -USR1 -1; while read -r _; do :; done; sleep 1";
 
-export type Guard = {
-  /** Resolves if the keeper's guard ends: the container is no longer guarded then. */
-  readonly broken: Promise<void>;
-};
-
+/** `broken`: called if the keeper's guard ends, or nothing can be told of it: the container is no longer guarded then. */
 export async function postGuard(
-  commands: ContainerCommands,
+  commands: Pick<ContainerCommands, 'open' | 'end'>,
   users: { harness: string; keeper: string },
-): Promise<Guard> {
+  broken: (why: unknown) => void,
+): Promise<void> {
   const options = { env: { PATH: '/usr/local/bin:/usr/bin:/bin' }, cwd: '/', tty: false };
   const [polite, keeper] = await Promise.all([
     commands.open(['/bin/sh', '-c', ask], { ...options, user: users.harness }),
@@ -33,5 +30,5 @@ export async function postGuard(
     });
     stream.resume();
   }
-  return { broken: commands.end(keeper).then(() => undefined) };
+  void commands.end(keeper).then(() => broken(undefined), broken);
 }

@@ -121,6 +121,7 @@ export async function runCli(
 ): Promise<Outcome> {
   const tmp = join(request.folder, 'tmp');
   await prepareFolder(request.folder, tmp);
+  signal.throwIfAborted();
   const [file, ...args] = command;
   const child = spawn(file!, args, {
     // A group of its own: the CLI leaves a `docker run` client behind, which goes with the group.

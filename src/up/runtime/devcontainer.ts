@@ -280,19 +280,13 @@ async function furnished(
     granted === undefined ? spec.env : environment(spec, granted, (await engine.container(id))?.env ?? []);
   const options: CommandOptions = { user: owner(spec), env, cwd: spec.workspace.path };
   // At once: each costs what a start of a command in a container does.
-  const [guard] = await Promise.all([
-    postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` }),
+  await Promise.all([
+    postGuard(commands, { harness: owner(spec), keeper: `${keeper}:${keeper}` }, (why) =>
+      unguarded(engine, id, commands, why),
+    ),
     proveMounts(commands, spec, { workspace, granted }, options),
   ]);
-  guard.broken
-    .then(() => {
-      // An unguarded container does not go on.
-      commands.fail(new WraptoolError('runtime_failed', 'something else ended the container, or its guard'));
-      return engine.remove(id);
-    })
-    .catch((error: unknown) =>
-      commands.fail(new WraptoolError('runtime_failed', 'the container ended', { cause: error })),
-    );
+  signal.throwIfAborted();
   if (spec.workspace.given !== spec.workspace.path) await linkSpelling(commands, spec);
   const steps = lifecycleSteps(spec.approved?.given ?? {}, spec.workspace.path);
   // Whoever is asked to end ends the container, and with it what runs there.
@@ -304,6 +298,15 @@ async function furnished(
     signal.removeEventListener('abort', abort);
   }
   return options;
+}
+
+/** An unguarded container does not go on. */
+function unguarded(engine: Engine, id: string, commands: ContainerCommands, cause: unknown): void {
+  const ended = (why: string, error: unknown): void =>
+    commands.fail(new WraptoolError('runtime_failed', why, { cause: error }));
+  if (cause !== undefined) return ended('the container ended', cause);
+  ended('something else ended the container, or its guard', undefined);
+  engine.remove(id).catch((error: unknown) => ended('the container ended', error));
 }
 
 async function proveMounts(

@@ -27,7 +27,7 @@ for (const runtime of ['bubblewrap', 'guix'] as const) {
       terminal.keys(`cd '${at.workspace}'; $W up shell --runtime ${runtime} --name ${name}`, 'Enter');
       await terminal.shows(/[$#] *\n*$/, slow);
       terminal.keys('echo inside-$((6*7))', 'Enter');
-      await terminal.shows(/^inside-42$/m, slow);
+      await terminal.shows(/^inside-42\n.*[$#] *\n*$/m, slow);
       return { at, terminal };
     };
 
@@ -40,6 +40,8 @@ for (const runtime of ['bubblewrap', 'guix'] as const) {
       // By the terminal, and by cat.
       await terminal.shows(/^typed\ntyped$/m, slow);
       terminal.keys('C-c');
+      // An interrupt throws away what is typed before the prompt.
+      await terminal.shows(/\^C\n+outer> *\n*$/, slow);
       terminal.keys('stty -a | grep -o -w -e "-*icanon" -e "-*echo"; echo end-$((6*7))', 'Enter');
       const shown = await terminal.shows(/^end-42$/m, slow);
       assert.match(shown, /^icanon\necho\nend-42$/m);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -29,6 +30,12 @@ async function ready(t: test.TestContext): Promise<Place> {
 
 function sessionDir(where: Place, name: string): string {
   return path.join(where.env['XDG_RUNTIME_DIR'] ?? '', 'wraptool', name);
+}
+
+/** Ids; the engine removes one a moment after it ended, and its name is taken until then. */
+function containers(): string {
+  const list = ['ps', '-aq', '--filter', 'label=wraptool.session=life'];
+  return execFileSync('docker', list, { encoding: 'utf8' });
 }
 
 async function state(where: Place, name: string): Promise<State> {
@@ -154,6 +161,7 @@ for (const { name: runtime, part } of runtimes) {
       { stdout: JSON.parse(stdout) as unknown, stderr },
       { stdout: { sessions: [], reclaimed: [] }, stderr: '' },
     );
+    if (runtime === 'devcontainer') await until('its container is gone', async () => containers() === '');
   });
 
   void test(

@@ -80,7 +80,8 @@ export function world(t: TestContext, change: (config: string) => string = (text
   const children: ChildProcess[] = [];
   t.after(() => {
     for (const child of children) child.kill('SIGKILL');
-    fs.rmSync(dir, { recursive: true, force: true });
+    // What they started may be writing its last.
+    fs.rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   });
   return {
     dir,

@@ -8,6 +8,12 @@ import { needs } from '../support/real.ts';
 import { allRuntimes, dirOf, oddSeconds, readyPlace, withMarker } from './session.ts';
 import { finish, until } from './place.ts';
 
+/** A session whose harness would say that it ran. */
+const start = (runtime: string, marker: string): string[] => [
+  ...['up', 'shell', '--runtime', runtime, '--name', 'life'],
+  ...['--', '-c', `echo ran; sleep ${marker}`],
+];
+
 for (const { name: runtime, part } of allRuntimes)
   test(
     `${runtime}: a gateway that cannot start ends the start with its own error`,
@@ -18,17 +24,7 @@ for (const { name: runtime, part } of allRuntimes)
         `version: 1\nup: { base_image: wraptool-test-base, network: none }\ntools: { git: { binary: /usr/bin/no-such-git, allow: [{ subcommand: status }] } }\n`,
       );
       const marker = oddSeconds();
-      const args = [
-        'up',
-        'shell',
-        '--runtime',
-        runtime,
-        '--name',
-        'life',
-        '--',
-        '-c',
-        `echo ran; sleep ${marker}`,
-      ];
+      const args = start(runtime, marker);
       const { code, stdout, stderr } = await where.wraptool(args);
       assert.equal(code, 2, stderr);
       assert.match(stderr, /error: .*\/usr\/bin\/no-such-git.* does not exist\nhint: /);
@@ -67,17 +63,7 @@ for (const { name: runtime, part } of allRuntimes)
           "if (process.argv.includes('--supervised')) await new Promise(() => setInterval(() => undefined, 1000));\n",
         );
         const marker = oddSeconds();
-        const args = [
-          'up',
-          'shell',
-          '--runtime',
-          runtime,
-          '--name',
-          'life',
-          '--',
-          '-c',
-          `echo ran; sleep ${marker}`,
-        ];
+        const args = start(runtime, marker);
         const child = where.start(args, { env: { NODE_OPTIONS: `--import=${hang}` } });
         const result = finish(child, '');
         const dir = dirOf(where, 'life');

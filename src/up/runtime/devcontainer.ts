@@ -3,13 +3,12 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Availability } from '../../confine/types.ts';
 import { WraptoolError } from '../../errors.ts';
-import { processRef, signal, waitForEnd } from '../../supervise/process.ts';
 import { buildApproved, buildingName, planBuild, unusedApproved, type BuildPlan } from './approved-image.ts';
 import { environment, grantsOf } from './approved.ts';
 import { checkContainer, identityScript } from './container-check.ts';
 import { ContainerCommands, type CommandOptions } from './container-commands.ts';
 import { postGuard } from './container-guard.ts';
-import { devcontainerUp, findCli, makerVariable, upCommand } from './devcontainer-cli.ts';
+import { devcontainerUp, findCli, upCommand } from './devcontainer-cli.ts';
 import { containerName, definition, keeperId, mountsOf, type Definition } from './devcontainer-definition.ts';
 import {
   baseUnavailable,
@@ -18,6 +17,7 @@ import {
   planImage,
   unusedImages,
 } from './devcontainer-image.ts';
+import { endMakers, removeLabelled } from './devcontainer-leftovers.ts';
 import { resolveEndpoint } from './docker-endpoint.ts';
 import { Engine } from './docker.ts';
 import { workspaceBinds } from './granted-binds.ts';
@@ -25,7 +25,6 @@ import { findOnPath, trustedPath } from './find-program.ts';
 import type { Grants } from './grants.ts';
 import { lifecycleSteps, runLifecycle } from './lifecycle.ts';
 import { maskedEnv } from './mask.ts';
-import { withVariable } from './orphans.ts';
 import { identity, workspaceMounts, type WorkspaceMounts } from './mounts.ts';
 import {
   inside,
@@ -329,34 +328,6 @@ async function linkSpelling(commands: ContainerCommands, spec: LaunchSpec): Prom
     env: {},
     cwd: '/',
   });
-}
-
-/** The CLI and the engine's client go on making a container for a supervisor that is dead. */
-async function endMakers(sessionId: string): Promise<readonly string[]> {
-  const lines: string[] = [];
-  // Again until there is none: one may have started another just before its end.
-  for (let round = 0; round < 5; round += 1) {
-    const pids = await withVariable(`${makerVariable}=${sessionId}`);
-    if (pids.length === 0) break;
-    for (const pid of pids) {
-      const maker = await processRef(pid);
-      if (maker === null || !(await signal(maker, 'SIGKILL'))) continue;
-      await waitForEnd(maker, 2000);
-      lines.push(`ended what was still making its container (pid ${pid})`);
-    }
-  }
-  // What they asked the engine for last, it may be making still.
-  if (lines.length > 0) await new Promise((resolve) => setTimeout(resolve, 1000));
-  return lines;
-}
-
-async function removeLabelled(engine: Engine, wanted: readonly string[]): Promise<readonly string[]> {
-  const lines: string[] = [];
-  for (const { id, name } of await engine.labelled(wanted)) {
-    await engine.remove(id);
-    lines.push(`removed the container "${name}" (${id.slice(0, 12)})`);
-  }
-  return lines;
 }
 
 function described({ image, definition: given, command }: BuildPlan): Description[number] {
